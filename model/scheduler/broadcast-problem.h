@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_BROADCAST_PROBLEM_H
+#define ALLREDUCE_BROADCAST_PROBLEM_H
+
+#include "bit-matrix.h"
+#include "topology.h"
+#include "workload.h"
+
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Who holds which chunks, who wants them, and the network between: what every planner of
+ * broadcasts is given.
+ *
+ * A reduce is the same problem read backwards in time (DESIGN: plan the broadcast, mirror it), so
+ * that one planner serves both halves of an AllReduce, from its start or from the middle of it.
+ * A server that neither holds nor wants a chunk may relay it: it then receives it all the same.
+ */
+struct BroadcastProblem
+{
+    const Topology* topology{nullptr}; //!< the network; must outlive the problem
+    std::vector<uint32_t> capacity;    //!< by directed link: unit flows a round; 0 is down
+    uint32_t nChunks{0};               //!< number of chunks
+    BitMatrix holders;                 //!< [server][chunk]: has it from the start
+    BitMatrix wants;                   //!< [server][chunk]: must have it in the end
+};
+
+/// @ingroup allreduce
+/// Broadcast workloads, round by round, that solve a BroadcastProblem.
+using BroadcastPlan = std::vector<WorkloadList>;
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_BROADCAST_PROBLEM_H */

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_INPUT_ERROR_H
+#define ALLREDUCE_INPUT_ERROR_H
+
+#include <sstream>
+#include <stdexcept>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief What a user gave (an option, a file, a parameter) is not usable.
+ *
+ * The message is one line that names the thing and what was expected. Programs print it and end
+ * with status 2; helpers turn it into NS_ABORT_MSG.
+ */
+class InputError : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Throw an InputError whose message is the arguments, streamed one after another.
+ *
+ * @param parts the pieces of the message
+ */
+template <typename... Parts>
+[[noreturn]] void
+FailInput(const Parts&... parts)
+{
+    std::ostringstream message;
+    (message << ... << parts);
+    throw InputError(message.str());
+}
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_INPUT_ERROR_H */

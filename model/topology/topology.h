@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TOPOLOGY_H
+#define ALLREDUCE_TOPOLOGY_H
+
+#include <boost/range/iterator_range.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// A server or a switch: servers are 0..N-1, switches follow.
+using NodeId = uint32_t;
+/// Index of a full-duplex link.
+using LinkId = uint32_t;
+/// One direction of a link: 2 * link for a -> b, 2 * link + 1 for b -> a.
+using DirectedLinkId = uint32_t;
+/// The nodes that a transfer passes, both ends included.
+using Path = std::vector<NodeId>;
+
+/// Rate of a link whose maker does not say otherwise, in bit/s.
+constexpr uint64_t DEFAULT_LINK_RATE_BPS = 10'000'000'000;
+/// Propagation delay of a link whose maker does not say otherwise, in nanoseconds.
+constexpr int64_t DEFAULT_LINK_DELAY_NS = 1000;
+
+/// @ingroup allreduce
+/// A full-duplex link between two nodes.
+struct Link
+{
+    NodeId a{0};                             //!< one end
+    NodeId b{0};                             //!< the other end
+    uint32_t capacity{1};                    //!< unit flows per round and direction
+    uint64_t rateBps{DEFAULT_LINK_RATE_BPS}; //!< bit/s per direction, of the whole link
+    int64_t delayNs{DEFAULT_LINK_DELAY_NS};  //!< propagation delay
+    double errorRate{0};                     //!< probability that a packet is lost
+};
+
+/// @return whether the two links are equal in every field
+bool operator==(const Link& x, const Link& y);
+
+/// @ingroup allreduce
+/// Where a node is drawn; both coordinates lie in [0, 1], y grows downwards.
+struct Position
+{
+    double x{0}; //!< from left to right
+    double y{0}; //!< from top to bottom
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A data-centre network: servers, switches and full-duplex links, fixed once made.
+ *
+ * The graph is simple: no link joins a node to itself and no two links join the same pair, so
+ * that a list of nodes names a path unambiguously. A wider link is one with a larger capacity.
+ */
+class Topology
+{
+  public:
+    /// One end of a link, seen from the node that it belongs to.
+    struct Port
+    {
+        NodeId neighbor;    //!< the node at the other end
+        DirectedLinkId out; //!< the direction that leads there
+    };
+
+    /// The ports of one node, ordered by neighbor.
+    using Ports = boost::iterator_range<const Port*>;
+
+    /**
+     * @param name what the topology calls itself, for example "bcube:4,1"
+     * @param nServers number of servers
+     * @param nSwitches number of switches
+     * @param links the links, whose order gives them their ids
+     * @throws InputError if a link is not possible in such a network
+     */
+    Topology(std::string name, uint32_t nServers, uint32_t nSwitches, std::vector<Link> links);
+
+    /// @return the name, for example "bcube:4,1"
+    const std::string& GetName() const;
+
+    /// @return the number of servers
+    uint32_t GetNServers() const;
+    /// @return the number of switches
+    uint32_t GetNSwitches() const;
+    /// @return the number of servers and switches
+    uint32_t GetNNodes() const;
+    /// @return the number of full-duplex links
+    uint32_t GetNLinks() const;
+    /// @return the number of directed links, twice that of links
+    uint32_t GetNDirectedLinks() const;
+
+    /**
+     * @param node a node
+     * @return whether it is a server
+     */
+    bool IsServer(NodeId node) const;
+
+    /// @return all links, by id
+    const std::vector<Link>& GetLinks() const;
+
+    /**
+     * @param link a link's id
+     * @return the link
+     */
+    const Link& GetLink(LinkId link) const;
+
+    /**
+     * @param node a node
+     * @return its ports, ordered by neighbor
+     */
+    Ports GetPorts(NodeId node) const;
+
+    /**
+     * @param link a directed link
+     * @return the node it leaves
+     */
+    NodeId GetSource(DirectedLinkId link) const;
+
+    /**
+     * @param link a directed link
+     * @return the node it leads to
+     */
+    NodeId GetTarget(DirectedLinkId link) const;
+
+    /**
+     * @param link a directed link
+     * @return how many unit flows it carries in a round
+     */
+    uint32_t GetCapacity(DirectedLinkId link) const;
+
+    /**
+     * @param from a node
+     * @param to another node
+     * @return the directed link between them, if there is one
+     */
+    std::optional<DirectedLinkId> FindDirectedLink(NodeId from, NodeId to) const;
+
+    /**
+     * Check that a path exists: two nodes or more, none twice, each joined to the next.
+     *
+     * @param path the nodes of the path
+     * @throws InputError that names the path and what is wrong with it
+     */
+    void CheckPath(const Path& path) const;
+
+    /// @return whether every server can reach every other
+    bool AreServersConnected() const;
+
+    /**
+     * @param node a node
+     * @return "server 3" or "switch 17" (by node id), for messages
+     */
+    std::string Describe(NodeId node) const;
+
+    /// @return where each node is drawn, by node id
+    const std::vector<Position>& GetPositions() const;
+
+    /**
+     * Give the nodes places for drawing; without this they stand on two circles.
+     *
+     * @param positions a position for each node
+     */
+    void SetPositions(std::vector<Position> positions);
+
+    /**
+     * The same network under another name and with other links: what the modifiers make.
+     *
+     * @param name the new name
+     * @param links the new links
+     * @return the new topology, drawn as this one is
+     */
+    Topology WithLinks(std::string name, std::vector<Link> links) const;
+
+  private:
+    /// Refuse what cannot be a link of this network.
+    void CheckLinks() const;
+    /// Fill the table of ports.
+    void BuildPorts();
+
+    std::string m_name;                //!< what the topology calls itself
+    uint32_t m_nServers;               //!< number of servers
+    uint32_t m_nSwitches;              //!< number of switches
+    std::vector<Link> m_links;         //!< links by id
+    std::vector<uint32_t> m_firstPort; //!< by node: index of its first port in m_ports
+    std::vector<Port> m_ports;         //!< ports of all nodes, one node after another
+    std::vector<Position> m_positions; //!< where the nodes are drawn
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param link a directed link
+ * @return the opposite direction of the same link
+ */
+constexpr DirectedLinkId
+Reverse(DirectedLinkId link)
+{
+    return link ^ 1;
+}
+
+/**
+ * @ingroup allreduce
+ *
+ * @param path the nodes of a path
+ * @return the path as "5-17-1"
+ */
+std::string FormatPath(const Path& path);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TOPOLOGY_H */
