@@ -5,9 +5,9 @@
 #ifndef ALLREDUCE_BROADCAST_PROBLEM_H
 #define ALLREDUCE_BROADCAST_PROBLEM_H
 
-#include "bit-matrix.h"
-#include "topology.h"
-#include "workload.h"
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
+#include "ns3/bit-matrix.h"
 
 #include <vector>
 

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "topology.h"
+#include "allreduce-topology.h"
 
-#include "input-error.h"
+#include "allreduce-error.h"
 
 #include <algorithm>
 #include <cmath>

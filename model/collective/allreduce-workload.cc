@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "workload.h"
+#include "allreduce-workload.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef ALLREDUCE_INPUT_ERROR_H
-#define ALLREDUCE_INPUT_ERROR_H
+#ifndef ALLREDUCE_ERROR_H
+#define ALLREDUCE_ERROR_H
 
 #include <sstream>
 #include <stdexcept>
@@ -43,4 +43,4 @@ FailInput(const Parts&... parts)
 
 } // namespace ns3::allreduce
 
-#endif /* ALLREDUCE_INPUT_ERROR_H */
+#endif /* ALLREDUCE_ERROR_H */

@@ -5,7 +5,7 @@
 #ifndef ALLREDUCE_WORKLOAD_H
 #define ALLREDUCE_WORKLOAD_H
 
-#include "topology.h"
+#include "ns3/allreduce-topology.h"
 
 #include <boost/range/iterator_range.hpp>
 #include <cstdint>
