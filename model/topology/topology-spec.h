@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TOPOLOGY_SPEC_H
+#define ALLREDUCE_TOPOLOGY_SPEC_H
+
+#include "allreduce-topology.h"
+
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/// The forms that ParseTopology understands, for help texts.
+extern const char* const TOPOLOGY_GRAMMAR;
+
+/**
+ * @ingroup allreduce
+ *
+ * Make the topology that a text asks for: the one parser behind every `--topology`.
+ *
+ * @param spec one of the forms of TOPOLOGY_GRAMMAR, for example "bcube:4,1"
+ * @return the topology
+ * @throws InputError that names the text and what was expected
+ */
+Topology ParseTopology(const std::string& spec);
+
+/**
+ * @ingroup allreduce
+ *
+ * Apply Degrade as an option asks for it.
+ *
+ * @param topology the network
+ * @param spec "FRACTION" or "FRACTION,SEED"
+ * @return the degraded network
+ */
+Topology ParseDegrade(const Topology& topology, const std::string& spec);
+
+/**
+ * @ingroup allreduce
+ *
+ * Apply MixCapacity as an option asks for it.
+ *
+ * @param topology the network
+ * @param spec "FRACTION" or "FRACTION,SEED"
+ * @return the network with mixed capacities
+ */
+Topology ParseMixed(const Topology& topology, const std::string& spec);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TOPOLOGY_SPEC_H */
