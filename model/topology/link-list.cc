@@ -3,9 +3,9 @@
  */
 
 #include "allreduce-error.h"
+#include "allreduce-units.h"
 #include "topology-builder.h"
 #include "topology-file.h"
-#include "units.h"
 
 #include <algorithm>
 #include <map>

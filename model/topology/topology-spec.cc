@@ -5,10 +5,10 @@
 #include "topology-spec.h"
 
 #include "allreduce-error.h"
+#include "allreduce-units.h"
 #include "topology-file.h"
 #include "topology-generators.h"
 #include "topology-modifiers.h"
-#include "units.h"
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>

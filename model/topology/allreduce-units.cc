@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "units.h"
+#include "allreduce-units.h"
 
 #include "allreduce-error.h"
 

@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-program-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/config.h"
+#include "ns3/global-value.h"
+#include "ns3/string.h"
+
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <boost/program_options.hpp>
+#include <iostream>
+#include <limits>
+
+namespace ns3::allreduce
+{
+
+namespace options = boost::program_options;
+
+/// What Boost.Program_options needs.
+struct ProgramOptions::Impl
+{
+    std::string name;                               //!< the program
+    std::string summary;                            //!< what it does
+    options::options_description description;       //!< what can be given
+    std::vector<std::function<void()>> conversions; //!< to be done after parsing
+};
+
+namespace
+{
+
+/**
+ * Set an attribute's default or a global value of ns-3.
+ *
+ * @param argument "--NAME=VALUE"
+ * @return whether ns-3 knows such a name
+ */
+bool
+SetInNs3(const std::string& argument)
+{
+    const std::size_t equals = argument.find('=');
+    if (argument.substr(0, 2) != "--" || equals == std::string::npos)
+    {
+        return false;
+    }
+    const std::string name = argument.substr(2, equals - 2);
+    const StringValue value(argument.substr(equals + 1));
+    return Config::SetDefaultFailSafe(name, value) || Config::SetGlobalFailSafe(name, value);
+}
+
+} // namespace
+
+ProgramOptions::ProgramOptions(std::string name, std::string summary)
+    : m_impl(std::make_unique<Impl>())
+{
+    m_impl->name = std::move(name);
+    m_impl->summary = std::move(summary);
+    m_impl->description.add_options()("help", "print this help");
+}
+
+ProgramOptions::~ProgramOptions() = default;
+
+void
+ProgramOptions::Add(const std::string& name, std::string& value, const std::string& help)
+{
+    auto semantic = options::value<std::string>(&value)->value_name("TEXT");
+    if (!value.empty())
+    {
+        semantic->default_value(value);
+    }
+    m_impl->description.add_options()(name.c_str(), semantic, help.c_str());
+}
+
+void
+ProgramOptions::Add(const std::string& name, uint64_t& value, const std::string& help)
+{
+    auto text = std::make_shared<std::string>(std::to_string(value));
+    auto semantic = options::value<std::string>(text.get())->default_value(*text);
+    m_impl->description.add_options()(name.c_str(), semantic->value_name("NUMBER"), help.c_str());
+    m_impl->conversions.push_back(
+        [text, name, &value] { value = ParseNumber(*text, "--" + name); });
+}
+
+void
+ProgramOptions::Add(const std::string& name, uint32_t& value, const std::string& help)
+{
+    auto wide = std::make_shared<uint64_t>(value);
+    Add(name, *wide, help);
+    m_impl->conversions.push_back([wide, name, &value] {
+        if (*wide > std::numeric_limits<uint32_t>::max())
+        {
+            FailInput("--", name, " \"", *wide, "\": expected a smaller number");
+        }
+        value = *wide;
+    });
+}
+
+void
+ProgramOptions::Add(const std::string& name, bool& value, const std::string& help)
+{
+    m_impl->description.add_options()(name.c_str(), options::bool_switch(&value), help.c_str());
+}
+
+void
+ProgramOptions::Add(const std::string& name,
+                    std::vector<std::string>& values,
+                    char separator,
+                    const std::string& help)
+{
+    auto lists = std::make_shared<std::vector<std::string>>();
+    auto semantic = options::value<std::vector<std::string>>(lists.get())->value_name("LIST");
+    m_impl->description.add_options()(name.c_str(), semantic, help.c_str());
+    m_impl->conversions.push_back([lists, separator, &values] {
+        if (lists->empty())
+        {
+            return;
+        }
+        values.clear();
+        for (const std::string& list : *lists)
+        {
+            std::vector<std::string> parts;
+            boost::split(parts, list, [separator](char c) { return c == separator; });
+            values.insert(values.end(), parts.begin(), parts.end());
+        }
+    });
+}
+
+bool
+ProgramOptions::Parse(int argc, char* argv[])
+{
+    try
+    {
+        options::command_line_parser parser(argc, argv);
+        parser.options(m_impl->description);
+        parser.positional({});
+        parser.allow_unregistered();
+        const auto style = options::command_line_style::allow_long |
+                           options::command_line_style::long_allow_adjacent |
+                           options::command_line_style::long_allow_next;
+        parser.style(style);
+        const options::parsed_options parsed = parser.run();
+        for (const std::string& argument :
+             options::collect_unrecognized(parsed.options, options::include_positional))
+        {
+            if (!SetInNs3(argument))
+            {
+                FailInput("unknown option \"", argument, "\", see --help");
+            }
+        }
+        options::variables_map values;
+        options::store(parsed, values);
+        if (values.count("help"))
+        {
+            std::cout << m_impl->name << ": " << m_impl->summary << "\n\n"
+                      << m_impl->description << "\n--ns3::Class::Attribute=VALUE and ns-3's global "
+                      << "values (--RngRun=N) can be set too.\n";
+            return false;
+        }
+        options::notify(values);
+    }
+    catch (const options::error& error)
+    {
+        FailInput(error.what());
+    }
+    for (const auto& convert : m_impl->conversions)
+    {
+        convert();
+    }
+    return true;
+}
+
+int
+RunProgram(const std::string& name, const std::function<int()>& body)
+{
+    try
+    {
+        return body();
+    }
+    catch (const InputError& error)
+    {
+        std::cerr << name << ": " << error.what() << std::endl;
+        return 2;
+    }
+    catch (const std::exception& error)
+    {
+        std::cerr << name << ": failed: " << error.what() << std::endl;
+        return 1;
+    }
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "result-writer.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/**
+ * @param value a value of a row
+ * @param decimals digits after the point of a number that is not whole; -1: as many as needed
+ * @return the value for people
+ */
+std::string
+FormatValue(const nlohmann::ordered_json& value, int decimals)
+{
+    if (value.is_null())
+    {
+        return "-";
+    }
+    if (value.is_boolean())
+    {
+        return value.get<bool>() ? "yes" : "no";
+    }
+    if (value.is_number_float() && decimals >= 0)
+    {
+        std::ostringstream text;
+        text << std::fixed << std::setprecision(decimals) << value.get<double>();
+        return text.str();
+    }
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// @return the value as a field of CSV
+std::string
+QuoteCsv(const nlohmann::ordered_json& value)
+{
+    const std::string text = value.is_null()     ? ""
+                             : value.is_string() ? value.get<std::string>()
+                                                 : value.dump();
+    if (text.find_first_of(",\"\n") == std::string::npos)
+    {
+        return text;
+    }
+    std::string quoted = "\"";
+    for (const char c : text)
+    {
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return quoted + "\"";
+}
+
+nlohmann::ordered_json
+GetValue(const nlohmann::ordered_json& row, const std::string& key)
+{
+    const auto member = row.find(key);
+    return member == row.end() ? nlohmann::ordered_json() : *member;
+}
+
+} // namespace
+
+ResultWriter::ResultWriter(std::ostream& out, Format format, std::vector<Column> columns)
+    : m_out(out),
+      m_format(format),
+      m_columns(std::move(columns))
+{
+}
+
+ResultWriter::~ResultWriter()
+{
+    if (m_format == Format::JSON)
+    {
+        m_out << (m_nRows == 0 ? "[]" : "\n]") << std::endl;
+    }
+}
+
+void
+ResultWriter::Add(const nlohmann::ordered_json& row)
+{
+    switch (m_format)
+    {
+    case Format::TABLE:
+        AddTableRow(row);
+        break;
+    case Format::JSON:
+        AddJsonRow(row);
+        break;
+    case Format::CSV:
+        AddCsvRow(row);
+        break;
+    }
+    m_out << std::flush;
+    ++m_nRows;
+}
+
+void
+ResultWriter::AddTableRow(const nlohmann::ordered_json& row)
+{
+    // Names stand to the left, numbers to the right; the first row decides which a column is.
+    if (m_nRows == 0)
+    {
+        for (const Column& column : m_columns)
+        {
+            const bool isText = GetValue(row, column.key).is_string();
+            m_out << (isText ? std::left : std::right) << std::setw(column.width) << column.title
+                  << "  ";
+        }
+        m_out << "\n";
+    }
+    for (const Column& column : m_columns)
+    {
+        const nlohmann::ordered_json value = GetValue(row, column.key);
+        m_out << (value.is_string() ? std::left : std::right) << std::setw(column.width)
+              << FormatValue(value, column.decimals) << "  ";
+    }
+    m_out << "\n";
+}
+
+void
+ResultWriter::AddJsonRow(const nlohmann::ordered_json& row)
+{
+    m_out << (m_nRows == 0 ? "[\n  " : ",\n  ") << row.dump();
+}
+
+void
+ResultWriter::AddCsvRow(const nlohmann::ordered_json& row)
+{
+    if (m_nRows == 0)
+    {
+        for (const Column& column : m_columns)
+        {
+            m_out << (&column == &m_columns.front() ? "" : ",") << column.key;
+        }
+        m_out << "\n";
+    }
+    for (const Column& column : m_columns)
+    {
+        m_out << (&column == &m_columns.front() ? "" : ",") << QuoteCsv(GetValue(row, column.key));
+    }
+    m_out << "\n";
+}
+
+ResultWriter::Format
+ParseFormat(const std::string& text)
+{
+    if (text == "table")
+    {
+        return ResultWriter::Format::TABLE;
+    }
+    if (text == "json")
+    {
+        return ResultWriter::Format::JSON;
+    }
+    if (text == "csv")
+    {
+        return ResultWriter::Format::CSV;
+    }
+    FailInput("--format \"", text, "\": expected table, json or csv");
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,84 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RESULT_WRITER_H
+#define ALLREDUCE_RESULT_WRITER_H
+
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Writes results row by row, as they come, as a table for people, as JSON or as CSV.
+ *
+ * A row is a JSON object. The table shows the columns that were asked for, CSV has these too,
+ * JSON has all that is in the row.
+ */
+class ResultWriter
+{
+  public:
+    /// How results are written.
+    enum class Format
+    {
+        TABLE, //!< columns for people
+        JSON,  //!< an array of objects
+        CSV    //!< a header line, then a line for each row
+    };
+
+    /// One column of table and CSV.
+    struct Column
+    {
+        std::string key;   //!< the member of the row
+        std::string title; //!< over the column in the table
+        uint32_t width;    //!< of the column in the table
+        int decimals{-1};  //!< digits after the point in the table; -1: as many as needed
+    };
+
+    /**
+     * @param out where to write
+     * @param format how to write
+     * @param columns the columns of table and CSV
+     */
+    ResultWriter(std::ostream& out, Format format, std::vector<Column> columns);
+
+    /// Ends the JSON array.
+    ~ResultWriter();
+
+    /**
+     * Write a row.
+     *
+     * @param row the row
+     */
+    void Add(const nlohmann::ordered_json& row);
+
+  private:
+    void AddTableRow(const nlohmann::ordered_json& row);
+    void AddJsonRow(const nlohmann::ordered_json& row);
+    void AddCsvRow(const nlohmann::ordered_json& row);
+
+    std::ostream& m_out;           //!< where to write
+    Format m_format;               //!< how to write
+    std::vector<Column> m_columns; //!< the columns of table and CSV
+    uint32_t m_nRows{0};           //!< rows so far
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param text "table", "json" or "csv"
+ * @return the format
+ * @throws InputError that names the text
+ */
+ResultWriter::Format ParseFormat(const std::string& text);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RESULT_WRITER_H */

@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "topology-metrics.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+std::vector<uint32_t>
+ComputeDistances(const Topology& topology, NodeId from)
+{
+    std::vector<uint32_t> distance(topology.GetNNodes(), UNREACHABLE);
+    std::vector<NodeId> queue{from};
+    distance[from] = 0;
+    for (std::size_t i = 0; i < queue.size(); ++i)
+    {
+        for (const Topology::Port& port : topology.GetPorts(queue[i]))
+        {
+            if (distance[port.neighbor] == UNREACHABLE)
+            {
+                distance[port.neighbor] = distance[queue[i]] + 1;
+                queue.push_back(port.neighbor);
+            }
+        }
+    }
+    return distance;
+}
+
+uint32_t
+ComputeDiameter(const Topology& topology)
+{
+    uint32_t diameter = 0;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        const std::vector<uint32_t> distance = ComputeDistances(topology, server);
+        diameter = std::max(
+            diameter,
+            *std::max_element(distance.begin(), distance.begin() + topology.GetNServers()));
+    }
+    return diameter;
+}
+
+Path
+FindShortestPath(const Topology& topology, NodeId from, NodeId to)
+{
+    const std::vector<uint32_t> distance = ComputeDistances(topology, to);
+    if (distance[from] == UNREACHABLE)
+    {
+        return {};
+    }
+    Path path{from};
+    while (path.back() != to)
+    {
+        for (const Topology::Port& port : topology.GetPorts(path.back()))
+        {
+            if (distance[port.neighbor] + 1 == distance[path.back()])
+            {
+                path.push_back(port.neighbor);
+                break;
+            }
+        }
+    }
+    return path;
+}
+
+} // namespace ns3::allreduce
