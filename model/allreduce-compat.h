@@ -13,8 +13,41 @@
  * no version macro to rely on: detect the feature itself, with __has_include or decltype.
  */
 
+#include "ns3/ipv4-routing-protocol.h"
+
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ * The types of the callbacks that RouteInput takes: by value before ns-3.39, by reference since.
+ *
+ * @tparam F type of Ipv4RoutingProtocol::RouteInput
+ */
+template <typename F>
+struct RouteInputCallbacks;
+
+/// @copydoc RouteInputCallbacks
+template <typename R,
+          typename C,
+          typename Packet,
+          typename Header,
+          typename Device,
+          typename U,
+          typename M,
+          typename L,
+          typename E>
+struct RouteInputCallbacks<R (C::*)(Packet, Header, Device, U, M, L, E)>
+{
+    using Unicast = U;   //!< forward to one
+    using Multicast = M; //!< forward to many
+    using Local = L;     //!< deliver here
+    using Error = E;     //!< give up
+};
+
+/// @ingroup allreduce
+/// The callback types of the ns-3 at hand.
+using RouteInputTypes = RouteInputCallbacks<decltype(&Ipv4RoutingProtocol::RouteInput)>;
 
 } // namespace ns3::allreduce
 

@@ -153,8 +153,8 @@ PinnedPathRouting::IsLocal(Ipv4Address address) const
     return m_directory->Find(address) == GetNodeId() || address.IsLocalhost();
 }
 
-std::optional<PinnedPathTag>
-PinnedPathRouting::TakeAttachedPath(Ptr<Packet> packet) const
+std::optional<uint16_t>
+PinnedPathRouting::FindAttachedPath(Ptr<Packet> packet) const
 {
     PinnedPathTag tag;
     if (!packet->PeekPacketTag(tag))
@@ -166,7 +166,7 @@ PinnedPathRouting::TakeAttachedPath(Ptr<Packet> packet) const
         packet->RemovePacketTag(tag);
         return std::nullopt;
     }
-    return tag;
+    return tag.GetInterface();
 }
 
 const PinnedPathTag*
@@ -245,10 +245,10 @@ PinnedPathRouting::RouteOutput(Ptr<Packet> p,
 {
     NS_LOG_FUNCTION(this << p << header.GetDestination() << oif);
     sockerr = Socket::ERROR_NOTERROR;
-    const auto attached = p ? TakeAttachedPath(p) : std::nullopt;
+    const auto attached = p ? FindAttachedPath(p) : std::nullopt;
     if (attached)
     {
-        return GetFirstRoute(attached->GetInterface());
+        return GetFirstRoute(*attached);
     }
     if (IsLocal(header.GetDestination()))
     {
@@ -323,8 +323,7 @@ PinnedPathRouting::RouteFromLoopback(Ptr<const Packet> p,
     // Ask again from the top, so that in a list of protocols the others get their turn.
     auto packet = p->Copy();
     Socket::SocketErrno sockerr;
-    const auto route =
-        m_ipv4->GetRoutingProtocol()->RouteOutput(packet, header, nullptr, sockerr);
+    const auto route = m_ipv4->GetRoutingProtocol()->RouteOutput(packet, header, nullptr, sockerr);
     if (!route)
     {
         return false;
@@ -355,10 +354,7 @@ PinnedPathRouting::Deliver(Ptr<const Packet> p,
         Drop(p, header, DROP_WRONG_DESTINATION, ecb);
         return;
     }
-    auto packet = p->Copy();
-    PinnedPathTag tag;
-    packet->RemovePacketTag(tag);
-    lcb(packet, header, iif);
+    lcb(p, header, iif);
 }
 
 void

@@ -153,9 +153,9 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
      * Look for a path that the application attached; take off what an earlier journey left behind.
      *
      * @param packet the packet
-     * @return the path, if it begins here
+     * @return the output interface, if there is a path that begins here
      */
-    std::optional<PinnedPathTag> TakeAttachedPath(Ptr<Packet> packet) const;
+    std::optional<uint16_t> FindAttachedPath(Ptr<Packet> packet) const;
 
     /**
      * @param packet a packet that begins with its transport header
@@ -260,14 +260,14 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
      */
     DropReason ExplainNoRoute(uint32_t interface) const;
 
-    Ptr<Ipv4> m_ipv4;                                                   //!< this node's IPv4
-    Ptr<NetDevice> m_loopback;                                          //!< its loopback device
-    Ptr<AddressDirectory> m_directory;                                  //!< whose address it is
-    std::unordered_map<PinnedFlow, PinnedPathTag, FlowHash> m_flows;    //!< paths of flows
-    std::unordered_set<uint32_t> m_peers;                               //!< nodes with a flow
-    std::vector<Ptr<Ipv4Route>> m_routes;                               //!< by output interface
-    Ptr<Ipv4Route> m_loopbackRoute;                                     //!< to the loopback device
-    uint64_t m_nDropped{0};                                             //!< packets dropped
+    Ptr<Ipv4> m_ipv4;                                                //!< this node's IPv4
+    Ptr<NetDevice> m_loopback;                                       //!< its loopback device
+    Ptr<AddressDirectory> m_directory;                               //!< whose address it is
+    std::unordered_map<PinnedFlow, PinnedPathTag, FlowHash> m_flows; //!< paths of flows
+    std::unordered_set<uint32_t> m_peers;                            //!< nodes with a flow
+    std::vector<Ptr<Ipv4Route>> m_routes;                            //!< by output interface
+    Ptr<Ipv4Route> m_loopbackRoute;                                  //!< to the loopback device
+    uint64_t m_nDropped{0};                                          //!< packets dropped
     TracedCallback<Ptr<const Packet>, const Ipv4Header&, DropReason> m_dropTrace; //!< drops
 };
 

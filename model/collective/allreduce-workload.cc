@@ -69,6 +69,13 @@ WorkloadList::Add(ChunkId chunk,
 }
 
 void
+WorkloadList::Reserve(const WorkloadList& other)
+{
+    m_entries.reserve(other.m_entries.size());
+    m_nodes.reserve(other.m_nodes.size());
+}
+
+void
 WorkloadList::Clear()
 {
     m_entries.clear();

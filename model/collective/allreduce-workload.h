@@ -102,6 +102,13 @@ class WorkloadList
              const Path& path,
              const std::vector<NodeId>& contributors = {});
 
+    /**
+     * Make room for as much as another list holds.
+     *
+     * @param other the other list
+     */
+    void Reserve(const WorkloadList& other);
+
     /// Forget all workloads, keep the memory.
     void Clear();
 

@@ -7,16 +7,25 @@
 namespace ns3::allreduce
 {
 
+namespace
+{
+
+/// What servers one switch farther count, compared to those at a server's own switch.
+constexpr float FARTHER_WEIGHT = 0.5;
+
+} // namespace
+
 BroadcastProgress::BroadcastProgress(const BroadcastProblem& problem, const BitMatrix& receivers)
     : m_nServers(problem.topology->GetNServers()),
       m_nChunks(problem.nChunks),
       m_held(problem.holders),
       m_missing(receivers),
-      m_nMissingChunks(m_nServers),
-      m_demand(m_nChunks),
-      m_nLacking(std::size_t{problem.topology->GetNSwitches()} * m_nChunks)
+      m_nMissing(m_nServers),
+      m_demand(m_nChunks)
 {
-    FindNeighborhoods(problem);
+    const std::vector<uint32_t> groupSize = FindMemberships(problem);
+    FindNeighbors(problem, groupSize);
+    m_nLacking.resize((groupSize.size() - m_nServers) * m_nChunks);
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         uint64_t* missing = m_missing.GetRow(server);
@@ -28,72 +37,92 @@ BroadcastProgress::BroadcastProgress(const BroadcastProblem& problem, const BitM
         {
             if (m_missing.Test(server, chunk))
             {
-                AddLacking(chunk, server, 1);
+                Count(chunk, server, 1);
             }
         }
     }
 }
 
-void
-BroadcastProgress::FindNeighborhoods(const BroadcastProblem& problem)
+std::vector<uint32_t>
+BroadcastProgress::FindMemberships(const BroadcastProblem& problem)
 {
     const Topology& topology = *problem.topology;
-    std::vector<uint32_t> nServersAt(topology.GetNNodes(), 1);
-    for (NodeId node = m_nServers; node < topology.GetNNodes(); ++node)
-    {
-        nServersAt[node] = 0;
-        for (const Topology::Port& port : topology.GetPorts(node))
-        {
-            nServersAt[node] += topology.IsServer(port.neighbor) && problem.capacity[port.out] > 0;
-        }
-    }
+    std::vector<uint32_t> groupSize(topology.GetNNodes() + topology.GetNSwitches(), 0);
+    auto join = [&](GroupId group) {
+        m_memberships.push_back(group);
+        ++groupSize[group];
+    };
+    auto leadsFromSwitch = [&](const Topology::Port& port) {
+        return !topology.IsServer(port.neighbor) && problem.capacity[Reverse(port.out)] > 0;
+    };
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        m_firstNeighborhood.push_back(m_neighborhoods.size());
-        m_firstSwitch.push_back(m_switches.size());
-        const Topology::Ports ports = topology.GetPorts(server);
-        for (const Topology::Port& port : ports)
+        m_firstMembership.push_back(m_memberships.size());
+        for (const Topology::Port& port : topology.GetPorts(server))
         {
-            const bool isSwitch = !topology.IsServer(port.neighbor);
-            if (isSwitch && problem.capacity[Reverse(port.out)] > 0)
+            if (!leadsFromSwitch(port))
             {
-                m_switches.push_back(port.neighbor - m_nServers);
+                continue;
             }
-            const uint32_t others = nServersAt[port.neighbor] - (isSwitch ? 1 : 0);
-            if (problem.capacity[port.out] > 0 && others > 0 && others < nServersAt.size())
+            join(port.neighbor);
+            for (const Topology::Port& farther : topology.GetPorts(port.neighbor))
             {
-                m_neighborhoods.push_back({port.neighbor, 1.0F / (others * ports.size())});
+                if (leadsFromSwitch(farther))
+                {
+                    join(farther.neighbor + topology.GetNSwitches());
+                }
             }
         }
     }
-    m_firstNeighborhood.push_back(m_neighborhoods.size());
-    m_firstSwitch.push_back(m_switches.size());
-}
-
-double
-BroadcastProgress::GetLackingShare(NodeId server, ChunkId chunk) const
-{
-    float share = 0;
-    for (uint32_t i = m_firstNeighborhood[server]; i < m_firstNeighborhood[server + 1]; ++i)
-    {
-        const Neighborhood& around = m_neighborhoods[i];
-        const bool isServer = around.node < m_nServers;
-        share += around.weight *
-                 (isServer ? m_missing.Test(around.node, chunk)
-                           : m_nLacking[std::size_t{around.node - m_nServers} * m_nChunks + chunk]);
-    }
-    return share;
+    m_firstMembership.push_back(m_memberships.size());
+    return groupSize;
 }
 
 void
-BroadcastProgress::AddLacking(ChunkId chunk, NodeId server, int32_t change)
+BroadcastProgress::FindNeighbors(const BroadcastProblem& problem,
+                                 const std::vector<uint32_t>& groupSize)
 {
-    m_nMissingChunks[server] += change;
+    const Topology& topology = *problem.topology;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        m_firstNeighbors.push_back(m_neighbors.size());
+        const Topology::Ports ports = topology.GetPorts(server);
+        const float portWeight = 1.0F / ports.size();
+        for (const Topology::Port& port : ports)
+        {
+            if (problem.capacity[port.out] == 0)
+            {
+                continue;
+            }
+            if (topology.IsServer(port.neighbor))
+            {
+                m_neighbors.push_back({port.neighbor, portWeight});
+                continue;
+            }
+            // The server itself is in the group, too: for all chunks that it misses the same.
+            if (const uint32_t size = groupSize[port.neighbor]; size > 1)
+            {
+                m_neighbors.push_back({port.neighbor, portWeight / (size - 1)});
+            }
+            const GroupId farther = port.neighbor + topology.GetNSwitches();
+            if (const uint32_t size = groupSize[farther]; size > 0)
+            {
+                m_neighbors.push_back({farther, FARTHER_WEIGHT * portWeight / size});
+            }
+        }
+    }
+    m_firstNeighbors.push_back(m_neighbors.size());
+}
+
+void
+BroadcastProgress::Count(ChunkId chunk, NodeId server, int32_t change)
+{
+    m_nMissing[server] += change;
     m_demand[chunk] += change;
     m_nTransfersLeft += change;
-    for (uint32_t i = m_firstSwitch[server]; i < m_firstSwitch[server + 1]; ++i)
+    for (uint32_t i = m_firstMembership[server]; i < m_firstMembership[server + 1]; ++i)
     {
-        m_nLacking[std::size_t{m_switches[i]} * m_nChunks + chunk] += change;
+        m_nLacking[std::size_t{m_memberships[i] - m_nServers} * m_nChunks + chunk] += change;
     }
 }
 
@@ -101,14 +130,14 @@ void
 BroadcastProgress::Send(ChunkId chunk, NodeId server)
 {
     m_missing.Clear(server, chunk);
-    AddLacking(chunk, server, -1);
+    Count(chunk, server, -1);
 }
 
 void
 BroadcastProgress::Recall(ChunkId chunk, NodeId server)
 {
     m_missing.Set(server, chunk);
-    AddLacking(chunk, server, 1);
+    Count(chunk, server, 1);
 }
 
 void

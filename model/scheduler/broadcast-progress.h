@@ -28,6 +28,12 @@ class BroadcastProgress
      */
     BroadcastProgress(const BroadcastProblem& problem, const BitMatrix& receivers);
 
+    /// @return the number of chunks
+    uint32_t GetNChunks() const
+    {
+        return m_nChunks;
+    }
+
     /// @return the number of 64-bit words in a row of chunks
     std::size_t GetRowWords() const
     {
@@ -56,7 +62,7 @@ class BroadcastProgress
     /// @return how many chunks a server must still be sent @param server the server
     uint32_t GetNMissing(NodeId server) const
     {
-        return m_nMissingChunks[server];
+        return m_nMissing[server];
     }
 
     /// @return how many servers must still be sent a chunk @param chunk the chunk
@@ -73,12 +79,19 @@ class BroadcastProgress
 
     /**
      * @param server a server
-     * @param chunk a chunk that it is to receive
-     * @return which share of the server's neighbors must still be sent the chunk, averaged over its
-     *         ports: how much use it can make of the chunk. (The server itself may be in it, the
-     *         same for every chunk.)
+     * @param chunk a chunk that it misses
+     * @return which share of the server's neighbors miss the chunk, too, averaged over its ports:
+     *         how much use the server could make of it
      */
-    double GetLackingShare(NodeId server, ChunkId chunk) const;
+    double GetLackingShare(NodeId server, ChunkId chunk) const
+    {
+        float share = 0;
+        for (uint32_t i = m_firstNeighbors[server]; i < m_firstNeighbors[server + 1]; ++i)
+        {
+            share += m_neighbors[i].weight * CountLacking(m_neighbors[i].group, chunk);
+        }
+        return share;
+    }
 
     /// Send a chunk on its way. @param chunk the chunk @param server a server that misses it
     void Send(ChunkId chunk, NodeId server);
@@ -93,30 +106,43 @@ class BroadcastProgress
     void Withdraw(ChunkId chunk, NodeId server);
 
   private:
-    /// A port of a server over which it can send, seen as the servers next to it.
-    struct Neighborhood
+    /// Servers to be counted together: 0..N-1 are single servers, then come those at each switch,
+    /// then those one switch farther.
+    using GroupId = uint32_t;
+
+    /// Servers to which a server can send over one of its ports.
+    struct Neighbors
     {
-        NodeId node;  //!< the switch that they are at, or the only one of them
-        float weight; //!< of each of them in GetLackingShare
+        GroupId group; //!< which ones
+        float weight;  //!< of each one in GetLackingShare
     };
 
-    /// Fill the tables of neighborhoods.
-    void FindNeighborhoods(const BroadcastProblem& problem);
-    /// Note that one server more (or less) lacks a chunk.
-    void AddLacking(ChunkId chunk, NodeId server, int32_t change);
+    /// @return how many servers of a group miss a chunk
+    uint32_t CountLacking(GroupId group, ChunkId chunk) const
+    {
+        return group < m_nServers ? m_missing.Test(group, chunk)
+                                  : m_nLacking[std::size_t{group - m_nServers} * m_nChunks + chunk];
+    }
 
-    uint32_t m_nServers;                          //!< number of servers
-    uint32_t m_nChunks;                           //!< number of chunks
-    BitMatrix m_held;                             //!< [server][chunk]: since before this round
-    BitMatrix m_missing;                          //!< [server][chunk]: neither held nor on its way
-    std::vector<uint32_t> m_nMissingChunks;       //!< by server
-    std::vector<uint32_t> m_demand;               //!< by chunk: servers that miss it
-    uint64_t m_nTransfersLeft{0};                 //!< sum of m_demand
-    std::vector<uint32_t> m_firstNeighborhood;    //!< by server: index in m_neighborhoods
-    std::vector<Neighborhood> m_neighborhoods;    //!< one server after another
-    std::vector<uint32_t> m_firstSwitch;          //!< by server: index in m_switches
-    std::vector<uint32_t> m_switches;             //!< those that lead to each server, from 0 on
-    std::vector<uint16_t> m_nLacking;             //!< [switch][chunk]: servers that miss it
+    /// Find out which groups each server is in. @return the size of each group
+    std::vector<uint32_t> FindMemberships(const BroadcastProblem& problem);
+    /// Find out which groups each server can send to.
+    void FindNeighbors(const BroadcastProblem& problem, const std::vector<uint32_t>& groupSize);
+    /// Note that a chunk is missing at one server more or less.
+    void Count(ChunkId chunk, NodeId server, int32_t change);
+
+    uint32_t m_nServers;                     //!< number of servers
+    uint32_t m_nChunks;                      //!< number of chunks
+    BitMatrix m_held;                        //!< [server][chunk]: since before this round
+    BitMatrix m_missing;                     //!< [server][chunk]: neither held nor on its way
+    std::vector<uint32_t> m_nMissing;        //!< by server: chunks that it misses
+    std::vector<uint32_t> m_demand;          //!< by chunk: servers that miss it
+    uint64_t m_nTransfersLeft{0};            //!< sum of m_demand
+    std::vector<uint32_t> m_firstNeighbors;  //!< by server: index in m_neighbors
+    std::vector<Neighbors> m_neighbors;      //!< of one server after another
+    std::vector<uint32_t> m_firstMembership; //!< by server: index in m_memberships
+    std::vector<GroupId> m_memberships;      //!< groups around switches that a server is in
+    std::vector<uint16_t> m_nLacking;        //!< [group around a switch][chunk]: how many miss it
 };
 
 } // namespace ns3::allreduce

@@ -33,9 +33,8 @@ class RelayFinder
         const std::vector<uint64_t> easy = FindChunksThatNeedNoRelay();
         for (ChunkId chunk = 0; chunk < m_problem.nChunks; ++chunk)
         {
-            const bool isEasy = easy[chunk / BitMatrix::WORD_BITS] >>
-                                    (chunk % BitMatrix::WORD_BITS) &
-                                1;
+            const bool isEasy =
+                easy[chunk / BitMatrix::WORD_BITS] >> (chunk % BitMatrix::WORD_BITS) & 1;
             if (!isEasy)
             {
                 SpreadChunk(chunk);

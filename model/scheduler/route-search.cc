@@ -5,6 +5,7 @@
 #include "route-search.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ns3::allreduce
 {
@@ -12,33 +13,94 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Rows of up to this many words are searched completely, longer ones by samples.
-constexpr std::size_t EXHAUSTIVE_WORDS = 4;
-/// Chunks weighed for one sender, in long rows.
-constexpr uint32_t CHUNKS_PER_SENDER = 8;
-/// Chunks weighed for one port, in long rows.
-constexpr uint32_t CHUNKS_PER_SEARCH = 32;
-/// No link is in the way.
-constexpr DirectedLinkId NO_LINK = -1;
+/// With more chunks than this only a sample of them is weighed for each port.
+constexpr uint32_t MAX_CHUNKS_TO_WEIGH_ALL = 256;
+/// How many chunks are weighed for one port, when sampling.
+constexpr uint32_t CHUNKS_PER_PORT = 16;
+/// How many of them for one sender.
+constexpr uint32_t CHUNKS_PER_SENDER = 4;
+/// How many routes with something in the way to find at most.
+constexpr std::size_t MAX_BLOCKED_ROUTES = 16;
+
+constexpr DirectedLinkId NO_LINK = std::numeric_limits<DirectedLinkId>::max();
+constexpr double NEVER = std::numeric_limits<double>::infinity();
 
 } // namespace
 
-RouteSearch::RouteSearch(const Topology& topology,
+RouteSearch::RouteSearch(const BroadcastProblem& problem,
                          const std::vector<uint32_t>& free,
                          const BroadcastProgress& progress,
                          const GreedyWeights& weights,
                          PlannerRandom& random)
-    : m_topology(topology),
+    : m_problem(problem),
+      m_topology(*problem.topology),
       m_free(free),
       m_progress(progress),
       m_weights(weights),
       m_random(random),
-      m_reachedIn(topology.GetNNodes(), 0),
-      m_towards(topology.GetNNodes()),
-      m_length(topology.GetNNodes()),
-      m_blockedBy(topology.GetNNodes()),
-      m_open(progress.GetRowWords())
+      m_sampling(progress.GetNChunks() > MAX_CHUNKS_TO_WEIGH_ALL),
+      m_open(progress.GetRowWords()),
+      m_reachedIn(m_topology.GetNNodes(), 0),
+      m_towards(m_topology.GetNNodes()),
+      m_length(m_topology.GetNNodes()),
+      m_fullOnWay(m_topology.GetNNodes())
 {
+}
+
+void
+RouteSearch::BeginRound()
+{
+    m_startWord = m_sampling ? m_random.Below(m_open.size()) : 0;
+}
+
+bool
+RouteSearch::FindFree(DirectedLinkId last, Route& route)
+{
+    Begin(last);
+    Choice best{NEVER, 0, NO_LINK};
+    const NodeId next = m_topology.GetSource(last);
+    if (m_topology.IsServer(next))
+    {
+        ConsiderSender(next, last, 1, best);
+    }
+    const uint32_t nServers = m_topology.GetNServers();
+    for (std::size_t i = 0; i < m_queue.size() && m_nToWeigh > 0; ++i)
+    {
+        const uint32_t length = m_length[m_queue[i]] + 1;
+        VisitLinksInto(m_queue[i], [&](NodeId from, DirectedLinkId link) {
+            if (m_free[link] == 0 || IsReached(from))
+            {
+                return;
+            }
+            if (from < nServers)
+            {
+                m_reachedIn[from] = m_search;
+                ConsiderSender(from, link, length, best);
+            }
+            else
+            {
+                ReachSwitch(from, link, length, NO_LINK);
+            }
+        });
+    }
+    if (best.first == NO_LINK)
+    {
+        return false;
+    }
+    route.chunk = best.chunk;
+    TracePath(best.first, route.links);
+    return true;
+}
+
+void
+RouteSearch::FindBlocked(DirectedLinkId last,
+                         const std::vector<ChunkId>& coming,
+                         std::vector<BlockedRoute>& routes)
+{
+    routes.clear();
+    Begin(last);
+    FindComing(coming, routes);
+    FindBehindFullLinks(routes);
 }
 
 void
@@ -48,117 +110,95 @@ RouteSearch::Begin(DirectedLinkId last)
     m_last = last;
     m_receiver = m_topology.GetTarget(last);
     m_reachedIn[m_receiver] = m_search;
+    m_salt = m_random.Bits();
+    OpenMissing();
     m_queue.clear();
-    m_nConsidered = 0;
-    const uint64_t* missing = m_progress.GetMissing(m_receiver);
-    std::copy(missing, missing + m_open.size(), m_open.begin());
-    if (!m_topology.IsServer(m_topology.GetSource(last)))
+    const NodeId next = m_topology.GetSource(last);
+    if (!m_topology.IsServer(next))
     {
-        Reach(m_topology.GetSource(last), last, 1);
+        ReachSwitch(next, last, 1, NO_LINK);
     }
 }
 
 void
-RouteSearch::Reach(NodeId node, DirectedLinkId towards, uint32_t length)
+RouteSearch::OpenMissing()
 {
-    m_reachedIn[node] = m_search;
-    m_towards[node] = towards;
-    m_length[node] = length;
-    m_blockedBy[node] = NO_LINK;
-    m_queue.push_back(node);
+    const uint64_t* missing = m_progress.GetMissing(m_receiver);
+    std::copy(missing, missing + m_open.size(), m_open.begin());
+    m_nToWeigh = m_progress.GetNMissing(m_receiver);
+    if (m_sampling)
+    {
+        m_nToWeigh = std::min(m_nToWeigh, CHUNKS_PER_PORT);
+    }
 }
 
 bool
-RouteSearch::FindFree(DirectedLinkId last, Route& route)
+RouteSearch::IsReached(NodeId node) const
 {
-    route.cost = std::numeric_limits<double>::infinity();
-    Begin(last);
-    DirectedLinkId bestFirst = NO_LINK;
-    auto consider = [&](DirectedLinkId first, uint32_t length) {
-        const double before = route.cost;
-        ConsiderSender(first, length, route);
-        bestFirst = route.cost < before ? first : bestFirst;
-    };
-    if (m_queue.empty())
-    {
-        consider(last, 1);
-    }
-    const bool exhaustive = m_open.size() <= EXHAUSTIVE_WORDS;
-    for (std::size_t i = 0; i < m_queue.size(); ++i)
-    {
-        const NodeId node = m_queue[i];
-        const Topology::Ports ports = m_topology.GetPorts(node);
-        const std::size_t rotation = m_random.Below(ports.size());
-        for (std::size_t k = 0; k < ports.size(); ++k)
-        {
-            const std::size_t index = k + rotation;
-            const Topology::Port& port = ports[index < ports.size() ? index : index - ports.size()];
-            const DirectedLinkId link = Reverse(port.out);
-            if (m_free[link] == 0 || m_reachedIn[port.neighbor] == m_search)
-            {
-                continue;
-            }
-            if (m_topology.IsServer(port.neighbor))
-            {
-                m_reachedIn[port.neighbor] = m_search;
-                consider(link, m_length[node] + 1);
-                if (!exhaustive && m_nConsidered >= CHUNKS_PER_SEARCH)
-                {
-                    break;
-                }
-            }
-            else
-            {
-                Reach(port.neighbor, link, m_length[node] + 1);
-            }
-        }
-        if (!exhaustive && m_nConsidered >= CHUNKS_PER_SEARCH)
-        {
-            break;
-        }
-    }
-    if (bestFirst == NO_LINK)
-    {
-        return false;
-    }
-    TracePath(bestFirst, route.links);
-    return true;
-}
-
-double
-RouteSearch::GetCost(ChunkId chunk)
-{
-    return m_weights.noise * m_random.Unit() - m_weights.rarity * m_progress.GetDemand(chunk) -
-           m_weights.spread * m_progress.GetLackingShare(m_receiver, chunk);
+    return m_reachedIn[node] == m_search;
 }
 
 void
-RouteSearch::ConsiderSender(DirectedLinkId first, uint32_t length, Route& best)
+RouteSearch::ReachSwitch(NodeId node, DirectedLinkId link, uint32_t length, DirectedLinkId fullLink)
 {
-    const uint64_t* held = m_progress.GetHeld(m_topology.GetSource(first));
-    const std::size_t words = m_open.size();
-    const bool exhaustive = words <= EXHAUSTIVE_WORDS;
-    uint32_t left = exhaustive ? std::numeric_limits<uint32_t>::max() : CHUNKS_PER_SENDER;
-    std::size_t word = exhaustive ? 0 : m_random.Below(words);
-    for (std::size_t i = 0; i < words && left > 0; ++i)
+    m_reachedIn[node] = m_search;
+    m_towards[node] = link;
+    m_length[node] = length;
+    m_fullOnWay[node] = fullLink;
+    m_queue.push_back(node);
+}
+
+template <typename Visit>
+void
+RouteSearch::VisitLinksInto(NodeId node, Visit visit)
+{
+    const Topology::Ports ports = m_topology.GetPorts(node);
+    const Topology::Port* start = ports.begin() + m_random.Below(ports.size());
+    for (const Topology::Port* port = start; port != ports.end(); ++port)
     {
-        uint64_t chunks = held[word] & m_open[word];
-        for (; chunks != 0 && left > 0; --left)
+        visit(port->neighbor, Reverse(port->out));
+    }
+    for (const Topology::Port* port = ports.begin(); port != start; ++port)
+    {
+        visit(port->neighbor, Reverse(port->out));
+    }
+}
+
+void
+RouteSearch::ConsiderSender(NodeId sender, DirectedLinkId first, uint32_t length, Choice& best)
+{
+    const uint64_t* held = m_progress.GetHeld(sender);
+    const std::size_t words = m_open.size();
+    uint32_t toWeigh = m_sampling ? std::min(m_nToWeigh, CHUNKS_PER_SENDER) : m_nToWeigh;
+    m_nToWeigh -= toWeigh;
+    std::size_t word = m_startWord;
+    for (std::size_t i = 0; i < words && toWeigh > 0; ++i)
+    {
+        for (uint64_t chunks = held[word] & m_open[word]; chunks != 0 && toWeigh > 0; --toWeigh)
         {
-            const int bit = __builtin_ctzll(chunks);
-            chunks &= chunks - 1;
-            m_open[word] &= ~(uint64_t{1} << bit);
-            ++m_nConsidered;
-            const ChunkId chunk = word * BitMatrix::WORD_BITS + bit;
-            const double cost = GetCost(chunk) + m_weights.hop * length;
+            const uint64_t lowest = chunks & -chunks;
+            const ChunkId chunk = word * BitMatrix::WORD_BITS + __builtin_ctzll(chunks);
+            chunks ^= lowest;
+            m_open[word] ^= lowest; // no farther server can send it at a lower cost
+            const double cost = GetCost(chunk, length);
             if (cost < best.cost)
             {
-                best.cost = cost;
-                best.chunk = chunk;
+                best = {cost, chunk, first};
             }
         }
         word = word + 1 < words ? word + 1 : 0;
     }
+    m_nToWeigh += toWeigh;
+}
+
+inline double
+RouteSearch::GetCost(ChunkId chunk, uint32_t length) const
+{
+    constexpr uint64_t MIX = 0x9e3779b97f4a7c15; // spreads bits, as in Fibonacci hashing
+    const double random = (((m_salt ^ chunk) * MIX) >> 32) * 0x1p-32;
+    return m_weights.hop * length + m_weights.noise * random -
+           m_weights.rarity * m_progress.GetDemand(chunk) -
+           m_weights.spread * m_progress.GetLackingShare(m_receiver, chunk);
 }
 
 void
@@ -172,98 +212,83 @@ RouteSearch::TracePath(DirectedLinkId first, std::vector<DirectedLinkId>& links)
 }
 
 void
-RouteSearch::FindBlocked(DirectedLinkId last,
-                         const std::vector<ChunkId>& comingChunks,
-                         std::size_t limit,
-                         std::vector<BlockedRoute>& routes)
+RouteSearch::FindComing(const std::vector<ChunkId>& coming, std::vector<BlockedRoute>& routes)
 {
-    routes.clear();
-    Begin(last);
-    // First all that lies behind free links: there only the chunks can be in the way.
-    for (ChunkId chunk : comingChunks)
+    auto consider = [&](NodeId sender, DirectedLinkId first) {
+        for (ChunkId chunk : coming)
+        {
+            if (m_progress.Holds(sender, chunk))
+            {
+                AddBlocked(chunk, first, NO_LINK, routes);
+            }
+        }
+    };
+    const NodeId next = m_topology.GetSource(m_last);
+    if (m_topology.IsServer(next))
     {
-        m_open[chunk / BitMatrix::WORD_BITS] |= uint64_t{1} << (chunk % BitMatrix::WORD_BITS);
-    }
-    if (m_queue.empty())
-    {
-        AddBlocked(last, NO_LINK, 1, routes);
-        return;
+        consider(next, m_last);
     }
     for (std::size_t i = 0; i < m_queue.size(); ++i)
     {
-        const NodeId node = m_queue[i];
-        for (const Topology::Port& port : m_topology.GetPorts(node))
-        {
-            const DirectedLinkId link = Reverse(port.out);
-            if (m_free[link] == 0 || m_reachedIn[port.neighbor] == m_search)
+        const uint32_t length = m_length[m_queue[i]] + 1;
+        VisitLinksInto(m_queue[i], [&](NodeId from, DirectedLinkId link) {
+            if (m_free[link] == 0 || IsReached(from))
             {
-                continue;
+                return;
             }
-            if (m_topology.IsServer(port.neighbor))
+            if (m_topology.IsServer(from))
             {
-                m_reachedIn[port.neighbor] = m_search;
-                AddBlocked(link, NO_LINK, m_length[node] + 1, routes);
+                m_reachedIn[from] = m_search;
+                consider(from, link);
             }
             else
             {
-                Reach(port.neighbor, link, m_length[node] + 1);
+                ReachSwitch(from, link, length, NO_LINK);
             }
-        }
+        });
     }
-    for (ChunkId chunk : comingChunks)
-    {
-        m_open[chunk / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << (chunk % BitMatrix::WORD_BITS));
-    }
-    FindBehindFullLinks(limit, routes);
 }
 
 void
-RouteSearch::FindBehindFullLinks(std::size_t limit, std::vector<BlockedRoute>& routes)
+RouteSearch::FindBehindFullLinks(std::vector<BlockedRoute>& routes)
 {
-    for (std::size_t i = 0; i < m_queue.size() && routes.size() < limit; ++i)
+    for (std::size_t i = 0; i < m_queue.size() && routes.size() < MAX_BLOCKED_ROUTES; ++i)
     {
         const NodeId node = m_queue[i];
-        const Topology::Ports ports = m_topology.GetPorts(node);
-        const std::size_t rotation = m_random.Below(ports.size());
-        for (std::size_t k = 0; k < ports.size(); ++k)
-        {
-            const Topology::Port& port = ports[(k + rotation) % ports.size()];
-            const DirectedLinkId link = Reverse(port.out);
-            if (m_reachedIn[port.neighbor] == m_search || link == Reverse(m_last) ||
-                (m_free[link] == 0 && m_blockedBy[node] != NO_LINK))
+        const uint32_t length = m_length[node] + 1;
+        VisitLinksInto(node, [&](NodeId from, DirectedLinkId link) {
+            const bool isFull = m_free[link] == 0;
+            const bool isUp = m_problem.capacity[link] > 0;
+            if (!isUp || IsReached(from) || (isFull && m_fullOnWay[node] != NO_LINK))
             {
-                continue;
+                return;
             }
-            const DirectedLinkId full = m_free[link] == 0 ? link : m_blockedBy[node];
-            if (m_topology.IsServer(port.neighbor))
+            const DirectedLinkId fullLink = isFull ? link : m_fullOnWay[node];
+            if (!m_topology.IsServer(from))
             {
-                m_reachedIn[port.neighbor] = m_search;
-                AddBlocked(link, full, m_length[node] + 1, routes);
+                ReachSwitch(from, link, length, fullLink);
+                return;
             }
-            else
+            m_reachedIn[from] = m_search;
+            OpenMissing();
+            Choice best{NEVER, 0, NO_LINK};
+            ConsiderSender(from, link, length, best);
+            if (best.first != NO_LINK)
             {
-                Reach(port.neighbor, link, m_length[node] + 1);
-                m_blockedBy[port.neighbor] = full;
+                AddBlocked(best.chunk, link, fullLink, routes);
             }
-        }
+        });
     }
 }
 
 void
-RouteSearch::AddBlocked(DirectedLinkId first,
+RouteSearch::AddBlocked(ChunkId chunk,
+                        DirectedLinkId first,
                         DirectedLinkId fullLink,
-                        uint32_t length,
-                        std::vector<BlockedRoute>& routes)
+                        std::vector<BlockedRoute>& routes) const
 {
-    Route route;
-    ConsiderSender(first, length, route);
-    if (route.cost < std::numeric_limits<double>::infinity())
-    {
-        const uint64_t bit = uint64_t{1} << (route.chunk % BitMatrix::WORD_BITS);
-        TracePath(first, route.links);
-        routes.push_back({std::move(route), fullLink != NO_LINK, fullLink});
-        m_open[route.chunk / BitMatrix::WORD_BITS] |= bit;
-    }
+    routes.push_back({{chunk, {}}, fullLink != NO_LINK, fullLink});
+    TracePath(first, routes.back().route.links);
 }
 
 } // namespace ns3::allreduce

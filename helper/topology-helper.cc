@@ -1,0 +1,570 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "topology-helper.h"
+
+#include "abort-on-input-error.h"
+#include "pinned-path-routing-helper.h"
+
+#include "ns3/constant-position-mobility-model.h"
+#include "ns3/double.h"
+#include "ns3/error-model.h"
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/ipv4-list-routing-helper.h"
+#include "ns3/log.h"
+#include "ns3/names.h"
+#include "ns3/node.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/pointer.h"
+#include "ns3/simulator.h"
+#include "ns3/string.h"
+#include "ns3/tcp-socket-factory.h"
+#include "ns3/udp-socket-factory.h"
+
+#include <limits>
+
+namespace ns3::allreduce
+{
+
+NS_LOG_COMPONENT_DEFINE("AllReduceTopologyHelper");
+
+namespace
+{
+
+constexpr uint8_t IP_PROTOCOL_TCP = 6;
+constexpr uint8_t IP_PROTOCOL_UDP = 17;
+
+/// Addresses in the /30 of one link.
+constexpr uint32_t ADDRESSES_PER_LINK = 4;
+/// The smallest MTU with which Ipv4L3Protocol brings an interface up.
+constexpr uint16_t MIN_IPV4_MTU = 68;
+
+/**
+ * Make a device lose packets at random.
+ *
+ * @param device the receiving device
+ * @param errorRate the probability that a packet is lost
+ */
+void
+AddErrors(Ptr<NetDevice> device, double errorRate)
+{
+    auto errors = CreateObject<RateErrorModel>();
+    errors->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+    errors->SetRate(errorRate);
+    device->SetAttribute("ReceiveErrorModel", PointerValue(errors));
+}
+
+/**
+ * @param device a device
+ * @return its error model, or nullptr
+ */
+Ptr<ErrorModel>
+GetErrors(Ptr<NetDevice> device)
+{
+    PointerValue errors;
+    device->GetAttribute("ReceiveErrorModel", errors);
+    return errors.Get<ErrorModel>();
+}
+
+/**
+ * @param socketFactory a TypeId
+ * @return the IP protocol number of its sockets
+ */
+uint8_t
+GetProtocolNumber(TypeId socketFactory)
+{
+    if (socketFactory == TcpSocketFactory::GetTypeId())
+    {
+        return IP_PROTOCOL_TCP;
+    }
+    NS_ABORT_MSG_UNLESS(socketFactory == UdpSocketFactory::GetTypeId(),
+                        "PinFlow: socket factory "
+                            << socketFactory.GetName()
+                            << ", expected ns3::TcpSocketFactory or ns3::UdpSocketFactory");
+    return IP_PROTOCOL_UDP;
+}
+
+} // namespace
+
+TopologyHelper::TopologyHelper(Topology topology)
+    : m_topology(std::move(topology))
+{
+}
+
+void
+TopologyHelper::SetDeviceAttribute(const std::string& name, const AttributeValue& value)
+{
+    RequireNotInstalled("SetDeviceAttribute");
+    NS_ABORT_MSG_IF(name == "DataRate",
+                    "SetDeviceAttribute: DataRate is a property of each link, use SetLinkRate");
+    m_pointToPoint.SetDeviceAttribute(name, value);
+}
+
+void
+TopologyHelper::SetQueueDisc(const TrafficControlHelper& trafficControl)
+{
+    RequireNotInstalled("SetQueueDisc");
+    m_queueDisc = trafficControl;
+}
+
+void
+TopologyHelper::SetLinkRate(DataRate rate)
+{
+    RequireNotInstalled("SetLinkRate");
+    NS_ABORT_MSG_IF(rate.GetBitRate() == 0, "SetLinkRate: " << rate << ", expected more than 0");
+    m_linkRate = rate;
+}
+
+void
+TopologyHelper::SetLinkDelay(Time delay)
+{
+    RequireNotInstalled("SetLinkDelay");
+    NS_ABORT_MSG_IF(delay.IsStrictlyNegative(),
+                    "SetLinkDelay: " << delay << ", expected 0 or more");
+    m_linkDelay = delay;
+}
+
+void
+TopologyHelper::SetSystemId(std::function<uint32_t(NodeId)> systemId)
+{
+    RequireNotInstalled("SetSystemId");
+    m_systemId = std::move(systemId);
+}
+
+void
+TopologyHelper::SetNamePrefix(const std::string& prefix)
+{
+    RequireNotInstalled("SetNamePrefix");
+    NS_ABORT_MSG_IF(prefix.find('/') != std::string::npos,
+                    "SetNamePrefix: \"" << prefix << "\", expected a prefix without a slash");
+    m_namePrefix = prefix;
+}
+
+void
+TopologyHelper::SetBaseAddress(Ipv4Address network, Ipv4Mask mask)
+{
+    RequireNotInstalled("SetBaseAddress");
+    NS_ABORT_MSG_IF(network.CombineMask(mask) != network,
+                    "SetBaseAddress: " << network << " with mask " << mask
+                                       << ", expected a network address without host bits");
+    m_network = network;
+    m_mask = mask;
+}
+
+void
+TopologyHelper::SetFallbackRouting(const Ipv4RoutingHelper& routing)
+{
+    RequireNotInstalled("SetFallbackRouting");
+    m_fallback.reset(routing.Copy());
+}
+
+void
+TopologyHelper::BoundingBox(double ulx, double uly, double lrx, double lry)
+{
+    m_upperLeft = {ulx, uly};
+    m_lowerRight = {lrx, lry};
+    if (m_installed)
+    {
+        PlaceNodes();
+    }
+}
+
+void
+TopologyHelper::Install()
+{
+    NS_LOG_FUNCTION(this << m_topology.GetName());
+    RequireNotInstalled("Install");
+    CheckSettings();
+    CreateNodes();
+    CreateLinks();
+    InstallStack();
+    AssignAddresses();
+    InstallQueueDiscs();
+    PlaceNodes();
+    NameNodes();
+    m_installed = true;
+}
+
+void
+TopologyHelper::CheckSettings() const
+{
+    const uint64_t addresses = uint64_t{m_mask.GetInverse()} + 1;
+    NS_ABORT_MSG_IF(addresses / ADDRESSES_PER_LINK < m_topology.GetNLinks(),
+                    m_topology.GetName()
+                        << " has " << m_topology.GetNLinks() << " links, expected at most "
+                        << addresses / ADDRESSES_PER_LINK << " (a /30 each) in network "
+                        << m_network << " with mask " << m_mask);
+    for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
+    {
+        const auto ports = m_topology.GetPorts(node).size();
+        NS_ABORT_MSG_IF(ports >= std::numeric_limits<uint16_t>::max(),
+                        m_topology.Describe(node) << " has " << ports << " ports, expected at most "
+                                                  << std::numeric_limits<uint16_t>::max() - 1);
+    }
+}
+
+void
+TopologyHelper::CreateNodes()
+{
+    for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
+    {
+        m_nodes.Create(1, m_systemId ? m_systemId(node) : 0);
+    }
+}
+
+void
+TopologyHelper::CreateLinks()
+{
+    m_devices.reserve(m_topology.GetNDirectedLinks());
+    for (const auto& link : m_topology.GetLinks())
+    {
+        CreateLink(link);
+    }
+}
+
+void
+TopologyHelper::CreateLink(const Link& link)
+{
+    const auto rate =
+        m_linkRate ? DataRate(m_linkRate->GetBitRate() * link.capacity) : DataRate(link.rateBps);
+    m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(rate));
+    m_pointToPoint.SetChannelAttribute("Delay",
+                                       TimeValue(m_linkDelay.value_or(NanoSeconds(link.delayNs))));
+    const auto devices = m_pointToPoint.Install(m_nodes.Get(link.a), m_nodes.Get(link.b));
+    for (uint32_t end = 0; end < devices.GetN(); ++end)
+    {
+        m_devices.push_back(devices.Get(end));
+        if (link.errorRate > 0)
+        {
+            AddErrors(devices.Get(end), link.errorRate);
+        }
+    }
+}
+
+void
+TopologyHelper::InstallStack()
+{
+    m_stack.SetIpv6StackInstall(false);
+    const PinnedPathRoutingHelper pinned;
+    if (m_fallback)
+    {
+        Ipv4ListRoutingHelper list;
+        list.Add(pinned, 10);
+        list.Add(*m_fallback, 0);
+        m_stack.SetRoutingHelper(list);
+    }
+    else
+    {
+        m_stack.SetRoutingHelper(pinned);
+    }
+    m_stack.Install(m_nodes);
+    for (auto node = m_nodes.Begin(); node != m_nodes.End(); ++node)
+    {
+        // A pinned path cannot loop, and the default of 64 is too short for a long torus.
+        (*node)->GetObject<Ipv4L3Protocol>()->SetDefaultTtl(PinnedPathTag::MAX_HOPS);
+    }
+}
+
+void
+TopologyHelper::AssignAddresses()
+{
+    m_interfaces.reserve(m_devices.size());
+    for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+    {
+        const uint32_t subnet = m_network.Get() + ADDRESSES_PER_LINK * link;
+        AddInterface(2 * link, Ipv4Address(subnet + 1));
+        AddInterface(2 * link + 1, Ipv4Address(subnet + 2));
+    }
+}
+
+void
+TopologyHelper::AddInterface(DirectedLinkId link, Ipv4Address address)
+{
+    // Ipv4AddressHelper would do this too, but also install a queue disc on the device.
+    const auto device = m_devices[link];
+    const auto ipv4 = device->GetNode()->GetObject<Ipv4>();
+    const auto interface = ipv4->AddInterface(device);
+    ipv4->AddAddress(interface, Ipv4InterfaceAddress(address, Ipv4Mask("/30")));
+    ipv4->SetMetric(interface, 1);
+    ipv4->SetUp(interface);
+    NS_ABORT_MSG_UNLESS(ipv4->IsUp(interface),
+                        "Mtu is " << device->GetMtu() << ", expected " << MIN_IPV4_MTU
+                                  << " or more for IPv4");
+    m_interfaces.push_back(interface);
+}
+
+void
+TopologyHelper::InstallQueueDiscs()
+{
+    if (!m_queueDisc)
+    {
+        return;
+    }
+    for (const auto& device : m_devices)
+    {
+        m_queueDisc->Install(device);
+    }
+}
+
+void
+TopologyHelper::PlaceNodes()
+{
+    const auto& positions = m_topology.GetPositions();
+    const double width = m_lowerRight.x - m_upperLeft.x;
+    const double height = m_lowerRight.y - m_upperLeft.y;
+    for (NodeId id = 0; id < m_nodes.GetN(); ++id)
+    {
+        const auto node = m_nodes.Get(id);
+        auto place = node->GetObject<MobilityModel>();
+        if (!place)
+        {
+            place = CreateObject<ConstantPositionMobilityModel>();
+            node->AggregateObject(place);
+        }
+        place->SetPosition(
+            {m_upperLeft.x + positions[id].x * width, m_upperLeft.y + positions[id].y * height, 0});
+    }
+}
+
+void
+TopologyHelper::NameNodes()
+{
+    for (NodeId node = 0; node < m_nodes.GetN(); ++node)
+    {
+        const auto kind = m_topology.IsServer(node) ? "server-" : "switch-";
+        const auto name = m_namePrefix + kind + std::to_string(node);
+        NS_ABORT_MSG_IF(Names::Find<Object>(name),
+                        "the name " << name << " is taken, expected another SetNamePrefix for "
+                                    << m_topology.GetName());
+        Names::Add(name, m_nodes.Get(node));
+    }
+    // Names outlive Simulator::Destroy() otherwise, and the next network of a program needs them.
+    Simulator::ScheduleDestroy(&Names::Clear);
+}
+
+int64_t
+TopologyHelper::AssignStreams(int64_t stream)
+{
+    RequireInstalled("AssignStreams");
+    int64_t next = stream + m_stack.AssignStreams(m_nodes, stream);
+    for (const auto& device : m_devices)
+    {
+        if (const auto errors = DynamicCast<RateErrorModel>(GetErrors(device)))
+        {
+            next += errors->AssignStreams(next);
+        }
+    }
+    return next - stream;
+}
+
+const Topology&
+TopologyHelper::GetTopology() const
+{
+    return m_topology;
+}
+
+Ptr<Node>
+TopologyHelper::GetServer(uint32_t i) const
+{
+    RequireBelow("server", i, m_topology.GetNServers());
+    return GetNode(i);
+}
+
+Ptr<Node>
+TopologyHelper::GetSwitch(uint32_t j) const
+{
+    RequireBelow("switch", j, m_topology.GetNSwitches());
+    return GetNode(m_topology.GetNServers() + j);
+}
+
+Ptr<Node>
+TopologyHelper::GetNode(NodeId node) const
+{
+    RequireInstalled("GetNode");
+    RequireBelow("node", node, m_topology.GetNNodes());
+    return m_nodes.Get(node);
+}
+
+NodeContainer
+TopologyHelper::GetServers() const
+{
+    NodeContainer servers;
+    for (uint32_t i = 0; i < m_topology.GetNServers(); ++i)
+    {
+        servers.Add(GetServer(i));
+    }
+    return servers;
+}
+
+NodeContainer
+TopologyHelper::GetSwitches() const
+{
+    NodeContainer switches;
+    for (uint32_t j = 0; j < m_topology.GetNSwitches(); ++j)
+    {
+        switches.Add(GetSwitch(j));
+    }
+    return switches;
+}
+
+NetDeviceContainer
+TopologyHelper::GetLinkDevices(LinkId link) const
+{
+    RequireBelow("link", link, m_topology.GetNLinks());
+    return {GetDevice(2 * link), GetDevice(2 * link + 1)};
+}
+
+Ptr<NetDevice>
+TopologyHelper::GetDevice(DirectedLinkId link) const
+{
+    RequireInstalled("GetDevice");
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    return m_devices[link];
+}
+
+uint32_t
+TopologyHelper::GetInterface(DirectedLinkId link) const
+{
+    RequireInstalled("GetInterface");
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    return m_interfaces[link];
+}
+
+Ipv4Address
+TopologyHelper::GetServerAddress(uint32_t i) const
+{
+    const auto ipv4 = GetServer(i)->GetObject<Ipv4>();
+    NS_ABORT_MSG_IF(m_topology.GetPorts(i).empty(),
+                    "server " << i << " in " << m_topology.GetName()
+                              << " has no link and so no address");
+    return ipv4->GetAddress(1, 0).GetLocal();
+}
+
+Ptr<PinnedPathRouting>
+TopologyHelper::GetRouting(NodeId node) const
+{
+    const auto ipv4 = GetNode(node)->GetObject<Ipv4>();
+    return Ipv4RoutingHelper::GetRouting<PinnedPathRouting>(ipv4->GetRoutingProtocol());
+}
+
+void
+TopologyHelper::PinFlow(const Path& path,
+                        uint8_t protocol,
+                        uint16_t sourcePort,
+                        uint16_t destinationPort)
+{
+    RequireInstalled("PinFlow");
+    RequirePath(path);
+    PinDirection(path, protocol, sourcePort, destinationPort);
+    PinDirection({path.rbegin(), path.rend()}, protocol, destinationPort, sourcePort);
+}
+
+void
+TopologyHelper::PinFlow(const Path& path,
+                        const std::string& socketFactory,
+                        uint16_t sourcePort,
+                        uint16_t destinationPort)
+{
+    TypeId factory;
+    NS_ABORT_MSG_UNLESS(TypeId::LookupByNameFailSafe(socketFactory, &factory),
+                        "PinFlow: socket factory "
+                            << socketFactory
+                            << ", expected ns3::TcpSocketFactory or ns3::UdpSocketFactory");
+    PinFlow(path, factory, sourcePort, destinationPort);
+}
+
+void
+TopologyHelper::PinFlow(const Path& path,
+                        TypeId socketFactory,
+                        uint16_t sourcePort,
+                        uint16_t destinationPort)
+{
+    PinFlow(path, GetProtocolNumber(socketFactory), sourcePort, destinationPort);
+}
+
+void
+TopologyHelper::PinDirection(const Path& path,
+                             uint8_t protocol,
+                             uint16_t localPort,
+                             uint16_t remotePort)
+{
+    const uint32_t remoteNode = GetNode(path.back())->GetId();
+    GetRouting(path.front())
+        ->AddFlow({protocol, localPort, remotePort, remoteNode}, MakePathTag(path));
+}
+
+PinnedPathTag
+TopologyHelper::MakePathTag(const Path& path) const
+{
+    RequireInstalled("MakePathTag");
+    RequirePath(path);
+    PinnedPathTag::Hops hops;
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+    {
+        hops.push_back(m_interfaces[*m_topology.FindDirectedLink(path[i], path[i + 1])]);
+    }
+    return PinnedPathTag(m_nodes.Get(path.front())->GetId(), hops);
+}
+
+void
+TopologyHelper::SetLinkDown(LinkId link)
+{
+    const auto devices = GetLinkDevices(link);
+    for (uint32_t end = 0; end < devices.GetN(); ++end)
+    {
+        devices.Get(end)->GetNode()->GetObject<Ipv4>()->SetDown(m_interfaces[2 * link + end]);
+    }
+}
+
+void
+TopologyHelper::SetLinkUp(LinkId link)
+{
+    const auto devices = GetLinkDevices(link);
+    for (uint32_t end = 0; end < devices.GetN(); ++end)
+    {
+        devices.Get(end)->GetNode()->GetObject<Ipv4>()->SetUp(m_interfaces[2 * link + end]);
+    }
+}
+
+void
+TopologyHelper::RequireInstalled(const char* function) const
+{
+    NS_ABORT_MSG_UNLESS(m_installed, function << "() comes after Install()");
+}
+
+void
+TopologyHelper::RequireNotInstalled(const char* function) const
+{
+    NS_ABORT_MSG_IF(m_installed,
+                    function << "() comes too late: " << m_topology.GetName()
+                             << " is already installed");
+}
+
+void
+TopologyHelper::RequireBelow(const char* what, uint32_t index, uint32_t count) const
+{
+    NS_ABORT_MSG_IF(index >= count,
+                    what << " " << index << " in " << m_topology.GetName()
+                         << ", expected an index below " << count);
+}
+
+void
+TopologyHelper::RequirePath(const Path& path) const
+{
+    AbortOnInputError([&] { m_topology.CheckPath(path); });
+    for (const NodeId end : {path.front(), path.back()})
+    {
+        NS_ABORT_MSG_UNLESS(m_topology.IsServer(end),
+                            "path " << FormatPath(path) << " in " << m_topology.GetName()
+                                    << ": ends at " << m_topology.Describe(end)
+                                    << ", expected servers at both ends");
+    }
+    NS_ABORT_MSG_IF(path.size() - 1 > PinnedPathTag::MAX_HOPS,
+                    "path from " << m_topology.Describe(path.front()) << " to "
+                                 << m_topology.Describe(path.back()) << " in "
+                                 << m_topology.GetName() << " has " << path.size() - 1
+                                 << " hops, expected at most " << PinnedPathTag::MAX_HOPS);
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SCHEDULE_H
+#define ALLREDUCE_SCHEDULE_H
+
+#include "allreduce-workload.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A plan for a whole AllReduce on some network: its rounds, in order.
+ */
+struct AllReduceSchedule
+{
+    std::vector<NodeId> roots;        //!< the root of each chunk
+    std::vector<WorkloadList> rounds; //!< the workloads of each round
+
+    /// @return the number of workloads in all rounds
+    uint64_t CountWorkloads() const;
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Read rounds backwards in time and every path from its end: a broadcast plan becomes a reduce
+ * plan, and the other way round. What has contributors cannot be mirrored.
+ *
+ * @param rounds rounds of plain workloads
+ * @return the mirrored rounds, each workload of the other kind
+ */
+std::vector<WorkloadList> Mirror(const std::vector<WorkloadList>& rounds);
+
+/// @ingroup allreduce
+/// How much a link is used by a schedule.
+struct LinkLoad
+{
+    DirectedLinkId link; //!< the directed link
+    uint64_t nWorkloads; //!< how many workloads cross it
+    double utilization;  //!< their share of what it could carry in all rounds
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @param schedule a valid schedule on it
+ * @return every directed link, the busiest (by utilization) first
+ */
+std::vector<LinkLoad> ComputeLinkLoads(const Topology& topology, const AllReduceSchedule& schedule);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SCHEDULE_H */

@@ -1,0 +1,671 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-state.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+enum class AllReduceState::Fault
+{
+    NONE,
+    UNKNOWN_CHUNK,
+    SHORT_PATH,
+    UNKNOWN_NODE,
+    ENDS_NOT_SERVERS,
+    SAME_ENDS,
+    SERVER_INSIDE,
+    NO_LINK,
+    LINK_DOWN,
+    LINK_FULL,
+    CHUNK_FINAL,
+    FROM_ROOT,
+    NOTHING_HELD,
+    NOT_HELD_APART,
+    COPY_WITH_CONTRIBUTORS,
+    NOT_FINAL,
+    ALREADY_THERE,
+};
+
+namespace
+{
+
+/// Mixes the bits of a number (the finalizer of SplitMix64).
+uint64_t
+Mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+} // namespace
+
+AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roots)
+    : m_topology(&topology),
+      m_roots(std::move(roots)),
+      m_isDown(topology.GetNLinks(), false),
+      m_used(topology.GetNDirectedLinks(), 0),
+      m_partials(topology.GetNServers(), m_roots.size()),
+      m_own(topology.GetNServers(), m_roots.size()),
+      m_touched(topology.GetNServers(), m_roots.size()),
+      m_finals(topology.GetNServers(), m_roots.size()),
+      m_expected(topology.GetNServers(), m_roots.size()),
+      m_nUnits(m_roots.size(), topology.GetNServers()),
+      m_nHolders(m_roots.size(), 0),
+      m_isFinal(m_roots.size(), false),
+      m_nMissing(uint64_t{topology.GetNServers()} * m_roots.size())
+{
+    if (m_roots.empty())
+    {
+        FailInput("no chunks, expected 1 or more");
+    }
+    for (const NodeId root : m_roots)
+    {
+        if (!topology.IsServer(root))
+        {
+            FailInput("chunk root ", root, " is not a server of ", topology.GetName());
+        }
+    }
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        for (ChunkId chunk = 0; chunk < GetNChunks(); ++chunk)
+        {
+            m_partials.Set(server, chunk);
+            m_own.Set(server, chunk);
+        }
+    }
+    for (ChunkId chunk = 0; chunk < GetNChunks(); ++chunk)
+    {
+        MakeFinalIfComplete(chunk);
+    }
+}
+
+AllReduceState
+AllReduceState::MakeReduced(const Topology& topology, std::vector<NodeId> roots)
+{
+    AllReduceState state(topology, std::move(roots));
+    state.m_partials = BitMatrix(topology.GetNServers(), state.GetNChunks());
+    state.m_own = state.m_partials;
+    for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+    {
+        state.m_nUnits[chunk] = 1;
+        state.MakeFinalIfComplete(chunk);
+    }
+    state.m_fingerprint = Mix(state.GetNChunks());
+    return state;
+}
+
+const Topology&
+AllReduceState::GetTopology() const
+{
+    return *m_topology;
+}
+
+uint32_t
+AllReduceState::GetNChunks() const
+{
+    return m_roots.size();
+}
+
+const std::vector<NodeId>&
+AllReduceState::GetRoots() const
+{
+    return m_roots;
+}
+
+uint32_t
+AllReduceState::GetRound() const
+{
+    return m_round;
+}
+
+void
+AllReduceState::SetLinkUp(LinkId link, bool up)
+{
+    if (m_isDown[link] == up)
+    {
+        m_isDown[link] = !up;
+        m_fingerprint ^= Mix(~uint64_t{link});
+    }
+}
+
+bool
+AllReduceState::IsLinkUp(LinkId link) const
+{
+    return !m_isDown[link];
+}
+
+uint32_t
+AllReduceState::GetCapacity(DirectedLinkId link) const
+{
+    return m_isDown[link / 2] ? 0 : m_topology->GetCapacity(link);
+}
+
+uint32_t
+AllReduceState::GetFreeCapacity(DirectedLinkId link) const
+{
+    const uint32_t capacity = GetCapacity(link);
+    return capacity - std::min(capacity, m_used[link]);
+}
+
+const BitMatrix&
+AllReduceState::GetPartials() const
+{
+    return m_partials;
+}
+
+const BitMatrix&
+AllReduceState::GetFinals() const
+{
+    return m_finals;
+}
+
+const BitMatrix&
+AllReduceState::GetExpected() const
+{
+    return m_expected;
+}
+
+bool
+AllReduceState::IsFinal(ChunkId chunk) const
+{
+    return m_isFinal[chunk];
+}
+
+uint32_t
+AllReduceState::GetNHolders(ChunkId chunk) const
+{
+    return m_nHolders[chunk];
+}
+
+uint64_t
+AllReduceState::GetNMissing() const
+{
+    return m_nMissing;
+}
+
+bool
+AllReduceState::IsDone() const
+{
+    return m_nMissing == 0;
+}
+
+bool
+AllReduceState::IsFresh() const
+{
+    return m_fingerprint == 0 && m_nActive == 0;
+}
+
+uint64_t
+AllReduceState::GetFingerprint() const
+{
+    return m_fingerprint;
+}
+
+uint64_t
+AllReduceState::GetFingerprint(const Workload& workload)
+{
+    uint64_t hash = Mix(uint64_t{workload.chunk} << 1 |
+                        static_cast<uint64_t>(workload.kind == WorkloadKind::REDUCE));
+    hash = Mix(hash ^ (uint64_t{workload.GetSource()} << 32 | workload.GetTarget()));
+    for (const NodeId contributor : workload.contributors)
+    {
+        hash = Mix(hash ^ contributor);
+    }
+    return hash;
+}
+
+void
+AllReduceState::FindLegalChunks(NodeId source,
+                                NodeId target,
+                                WorkloadKind kind,
+                                std::vector<ChunkId>& chunks) const
+{
+    chunks.clear();
+    if (source == target)
+    {
+        return;
+    }
+    const bool isReduce = kind == WorkloadKind::REDUCE;
+    const uint64_t* held = (isReduce ? m_partials : m_finals).GetRow(source);
+    const uint64_t* expected = m_expected.GetRow(target);
+    for (std::size_t word = 0; word < m_partials.GetRowWords(); ++word)
+    {
+        uint64_t bits = isReduce ? held[word] : held[word] & ~expected[word];
+        for (; bits != 0; bits &= bits - 1)
+        {
+            const ChunkId chunk = word * BitMatrix::WORD_BITS + __builtin_ctzll(bits);
+            if (!isReduce || m_roots[chunk] != source)
+            {
+                chunks.push_back(chunk);
+            }
+        }
+    }
+}
+
+std::string
+AllReduceState::FindFault(const Workload& workload) const
+{
+    Fault fault = FindPathFault(workload);
+    if (fault == Fault::NONE)
+    {
+        fault = FindDataFault(workload);
+    }
+    switch (fault)
+    {
+    case Fault::NONE:
+        return "";
+    case Fault::UNKNOWN_CHUNK:
+        return "there are only " + std::to_string(GetNChunks()) + " chunks";
+    case Fault::SHORT_PATH:
+        return "a path has two nodes or more";
+    case Fault::UNKNOWN_NODE:
+        return "the path has a node that is not in the network";
+    case Fault::ENDS_NOT_SERVERS:
+        return "a path begins and ends at a server";
+    case Fault::SAME_ENDS:
+        return "sender and receiver are the same";
+    case Fault::SERVER_INSIDE:
+        return "the path passes a server, expected only switches";
+    case Fault::NO_LINK:
+        return "the path uses a link that is not in the network";
+    case Fault::LINK_DOWN:
+        return "the path uses a link that is down";
+    case Fault::LINK_FULL:
+        return "the path uses a link that is full";
+    case Fault::CHUNK_FINAL:
+        return "the chunk is final already";
+    case Fault::FROM_ROOT:
+        return "the sender is the chunk's root, which collects";
+    case Fault::NOTHING_HELD:
+        return "the sender holds no contribution";
+    case Fault::NOT_HELD_APART:
+        return "the sender does not hold the named contributions apart from others";
+    case Fault::COPY_WITH_CONTRIBUTORS:
+        return "a broadcast names contributors";
+    case Fault::NOT_FINAL:
+        return "the sender does not hold the final sum";
+    case Fault::ALREADY_THERE:
+        return "the receiver has the final sum or is about to";
+    }
+    return "";
+}
+
+bool
+AllReduceState::IsLegal(const Workload& workload) const
+{
+    return FindPathFault(workload) == Fault::NONE && FindDataFault(workload) == Fault::NONE;
+}
+
+AllReduceState::Fault
+AllReduceState::FindPathFault(const Workload& workload) const
+{
+    const NodeRange& path = workload.path;
+    if (path.size() < 2)
+    {
+        return Fault::SHORT_PATH;
+    }
+    for (const NodeId node : path)
+    {
+        if (node >= m_topology->GetNNodes())
+        {
+            return Fault::UNKNOWN_NODE;
+        }
+    }
+    if (!m_topology->IsServer(path.front()) || !m_topology->IsServer(path.back()))
+    {
+        return Fault::ENDS_NOT_SERVERS;
+    }
+    if (path.front() == path.back())
+    {
+        return Fault::SAME_ENDS;
+    }
+    for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
+    {
+        if (node != path.begin() && m_topology->IsServer(*node))
+        {
+            return Fault::SERVER_INSIDE;
+        }
+        const auto link = m_topology->FindDirectedLink(*node, *(node + 1));
+        if (!link)
+        {
+            return Fault::NO_LINK;
+        }
+        if (m_isDown[*link / 2])
+        {
+            return Fault::LINK_DOWN;
+        }
+        if (GetFreeCapacity(*link) == 0)
+        {
+            return Fault::LINK_FULL;
+        }
+    }
+    return Fault::NONE;
+}
+
+AllReduceState::Fault
+AllReduceState::FindDataFault(const Workload& workload) const
+{
+    const ChunkId chunk = workload.chunk;
+    if (chunk >= GetNChunks())
+    {
+        return Fault::UNKNOWN_CHUNK;
+    }
+    if (workload.kind == WorkloadKind::BROADCAST)
+    {
+        if (!workload.contributors.empty())
+        {
+            return Fault::COPY_WITH_CONTRIBUTORS;
+        }
+        if (!m_finals.Test(workload.GetSource(), chunk))
+        {
+            return Fault::NOT_FINAL;
+        }
+        return m_expected.Test(workload.GetTarget(), chunk) ? Fault::ALREADY_THERE : Fault::NONE;
+    }
+    if (m_isFinal[chunk])
+    {
+        return Fault::CHUNK_FINAL;
+    }
+    if (workload.GetSource() == m_roots[chunk])
+    {
+        return Fault::FROM_ROOT;
+    }
+    if (!m_partials.Test(workload.GetSource(), chunk))
+    {
+        return Fault::NOTHING_HELD;
+    }
+    return workload.contributors.empty() ? Fault::NONE : FindContributorFault(workload);
+}
+
+AllReduceState::Fault
+AllReduceState::FindContributorFault(const Workload& workload) const
+{
+    // The named contributors must be whole units that the sender holds.
+    std::vector<NodeId> left(workload.contributors.begin(), workload.contributors.end());
+    std::sort(left.begin(), left.end());
+    if (std::adjacent_find(left.begin(), left.end()) != left.end())
+    {
+        return Fault::NOT_HELD_APART;
+    }
+    std::size_t covered = 0;
+    const NodeId source = workload.GetSource();
+    if (IsOwnContributionApart(source, workload.chunk) &&
+        std::binary_search(left.begin(), left.end(), source))
+    {
+        ++covered;
+    }
+    for (const std::size_t index : FindApartUnits(workload.chunk, source))
+    {
+        const auto& unit = m_apart.at(workload.chunk)[index].contributors;
+        if (std::includes(left.begin(), left.end(), unit.begin(), unit.end()))
+        {
+            covered += unit.size();
+        }
+    }
+    return covered == left.size() ? Fault::NONE : Fault::NOT_HELD_APART;
+}
+
+bool
+AllReduceState::IsOwnContributionApart(NodeId server, ChunkId chunk) const
+{
+    return m_own.Test(server, chunk) && !m_touched.Test(server, chunk);
+}
+
+std::vector<std::size_t>
+AllReduceState::FindApartUnits(ChunkId chunk, NodeId server) const
+{
+    std::vector<std::size_t> found;
+    const auto units = m_apart.find(chunk);
+    if (units != m_apart.end())
+    {
+        for (std::size_t i = 0; i < units->second.size(); ++i)
+        {
+            if (units->second[i].server == server)
+            {
+                found.push_back(i);
+            }
+        }
+    }
+    return found;
+}
+
+AllReduceState::FlightId
+AllReduceState::Start(const Workload& workload)
+{
+    if (!IsLegal(workload))
+    {
+        FailInput(Describe(workload), ": ", FindFault(workload));
+    }
+    Flight flight{};
+    flight.chunk = workload.chunk;
+    flight.kind = workload.kind;
+    flight.isActive = true;
+    flight.source = workload.GetSource();
+    flight.target = workload.GetTarget();
+    flight.fingerprint = GetFingerprint(workload);
+    flight.contributors.assign(workload.contributors.begin(), workload.contributors.end());
+    std::sort(flight.contributors.begin(), flight.contributors.end());
+    Reserve(flight, workload);
+    TakeFromSender(flight);
+    m_flights.push_back(std::move(flight));
+    ++m_nActive;
+    return m_flights.size() - 1;
+}
+
+void
+AllReduceState::Reserve(Flight& flight, const Workload& workload)
+{
+    flight.firstLink = m_flightLinks.size();
+    for (const NodeId* node = workload.path.begin(); node + 1 != workload.path.end(); ++node)
+    {
+        const DirectedLinkId link = *m_topology->FindDirectedLink(*node, *(node + 1));
+        ++m_used[link];
+        m_flightLinks.push_back(link);
+    }
+    flight.nLinks = m_flightLinks.size() - flight.firstLink;
+}
+
+void
+AllReduceState::Release(Flight& flight)
+{
+    for (uint32_t i = 0; i < flight.nLinks; ++i)
+    {
+        --m_used[m_flightLinks[flight.firstLink + i]];
+    }
+    flight.isActive = false;
+    --m_nActive;
+}
+
+void
+AllReduceState::TakeFromSender(const Flight& flight)
+{
+    if (flight.kind == WorkloadKind::BROADCAST)
+    {
+        m_expected.Set(flight.target, flight.chunk);
+        return;
+    }
+    if (!flight.contributors.empty())
+    {
+        TakeContributors(flight);
+        return;
+    }
+    uint32_t nTaken = m_own.Test(flight.source, flight.chunk);
+    const auto apart = FindApartUnits(flight.chunk, flight.source);
+    for (auto index = apart.rbegin(); index != apart.rend(); ++index)
+    {
+        auto& units = m_apart[flight.chunk];
+        units.erase(units.begin() + *index);
+        ++nTaken;
+    }
+    m_own.Clear(flight.source, flight.chunk);
+    m_partials.Clear(flight.source, flight.chunk);
+    m_nUnits[flight.chunk] -= nTaken - 1;
+}
+
+void
+AllReduceState::TakeContributors(const Flight& flight)
+{
+    uint32_t nTaken = 0;
+    const auto& wanted = flight.contributors;
+    if (IsOwnContributionApart(flight.source, flight.chunk) &&
+        std::binary_search(wanted.begin(), wanted.end(), flight.source))
+    {
+        m_own.Clear(flight.source, flight.chunk);
+        ++nTaken;
+    }
+    const auto apart = FindApartUnits(flight.chunk, flight.source);
+    for (auto index = apart.rbegin(); index != apart.rend(); ++index)
+    {
+        auto& units = m_apart[flight.chunk];
+        const auto& unit = units[*index].contributors;
+        if (std::includes(wanted.begin(), wanted.end(), unit.begin(), unit.end()))
+        {
+            units.erase(units.begin() + *index);
+            ++nTaken;
+        }
+    }
+    m_nUnits[flight.chunk] -= nTaken - 1;
+    UpdatePartialBit(flight.source, flight.chunk);
+}
+
+void
+AllReduceState::UpdatePartialBit(NodeId server, ChunkId chunk)
+{
+    if (m_own.Test(server, chunk) || !FindApartUnits(chunk, server).empty())
+    {
+        m_partials.Set(server, chunk);
+    }
+    else
+    {
+        m_partials.Clear(server, chunk);
+    }
+}
+
+void
+AllReduceState::MergeInto(NodeId server, ChunkId chunk)
+{
+    if (m_own.Test(server, chunk))
+    {
+        --m_nUnits[chunk];
+    }
+    m_own.Set(server, chunk);
+    m_touched.Set(server, chunk);
+    m_partials.Set(server, chunk);
+}
+
+void
+AllReduceState::MakeFinalIfComplete(ChunkId chunk)
+{
+    // The root's own unit never moves, so that a single one is the root's.
+    if (m_nUnits[chunk] > 1 || m_isFinal[chunk])
+    {
+        return;
+    }
+    const NodeId root = m_roots[chunk];
+    m_isFinal[chunk] = true;
+    m_own.Clear(root, chunk);
+    m_partials.Clear(root, chunk);
+    m_finals.Set(root, chunk);
+    m_expected.Set(root, chunk);
+    m_nHolders[chunk] = 1;
+    --m_nMissing;
+}
+
+void
+AllReduceState::Finish(FlightId id)
+{
+    Flight& flight = m_flights[id];
+    Release(flight);
+    m_fingerprint += flight.fingerprint;
+    if (flight.kind == WorkloadKind::BROADCAST)
+    {
+        m_finals.Set(flight.target, flight.chunk);
+        ++m_nHolders[flight.chunk];
+        --m_nMissing;
+    }
+    else if (flight.contributors.empty() || flight.target == m_roots[flight.chunk])
+    {
+        MergeInto(flight.target, flight.chunk);
+        MakeFinalIfComplete(flight.chunk);
+    }
+    else
+    {
+        m_apart[flight.chunk].push_back({flight.target, flight.contributors});
+        m_partials.Set(flight.target, flight.chunk);
+    }
+    DropEndedFlights();
+}
+
+void
+AllReduceState::Abort(FlightId id)
+{
+    Flight& flight = m_flights[id];
+    Release(flight);
+    if (flight.kind == WorkloadKind::BROADCAST)
+    {
+        m_expected.Clear(flight.target, flight.chunk);
+    }
+    else if (flight.contributors.empty())
+    {
+        MergeInto(flight.source, flight.chunk);
+    }
+    else
+    {
+        m_apart[flight.chunk].push_back({flight.source, flight.contributors});
+        m_partials.Set(flight.source, flight.chunk);
+    }
+    DropEndedFlights();
+}
+
+void
+AllReduceState::EndRound()
+{
+    const std::size_t nFlights = m_flights.size();
+    for (FlightId id = 0; id < nFlights && m_nActive > 0; ++id)
+    {
+        if (m_flights[id].isActive)
+        {
+            Finish(id);
+        }
+    }
+    ++m_round;
+}
+
+void
+AllReduceState::DropEndedFlights()
+{
+    if (m_nActive == 0)
+    {
+        m_flights.clear();
+        m_flightLinks.clear();
+    }
+}
+
+std::string
+Describe(const Workload& workload)
+{
+    return std::string(ToString(workload.kind)) + " of chunk " + std::to_string(workload.chunk) +
+           " along " + FormatPath(Path(workload.path.begin(), workload.path.end()));
+}
+
+std::vector<NodeId>
+MakeRoots(uint32_t nServers, uint32_t chunksPerServer)
+{
+    std::vector<NodeId> roots;
+    roots.reserve(std::size_t{nServers} * chunksPerServer);
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        roots.insert(roots.end(), chunksPerServer, server);
+    }
+    return roots;
+}
+
+} // namespace ns3::allreduce

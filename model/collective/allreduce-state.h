@@ -1,0 +1,268 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_STATE_H
+#define ALLREDUCE_STATE_H
+
+#include "allreduce-workload.h"
+#include "bit-matrix.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief How far an AllReduce has come, and the only place that knows its rules.
+ *
+ * Every server begins with a contribution to every chunk. A reduce moves what its sender holds of
+ * a chunk and merges it into what its receiver holds; when all contributions are merged at the
+ * chunk's root the sum there is final, and broadcasts copy it. What has been merged cannot be
+ * taken apart again. A reduce that names contributors moves only these, and they stay apart from
+ * what the receiver holds until they are sent on by a plain reduce or reach the root.
+ *
+ * A workload that has begun is a *flight*: it occupies its links, and its data is neither with the
+ * sender nor with the receiver. The flow-level simulator begins a round's workloads and ends them
+ * together with EndRound; the ns-3 application begins and ends each when its packets do.
+ */
+class AllReduceState
+{
+  public:
+    /// Names a workload that has begun and not ended.
+    using FlightId = uint32_t;
+
+    /**
+     * The beginning of an AllReduce.
+     *
+     * @param topology the network, which must outlive the state
+     * @param roots the root of each chunk
+     * @throws InputError if a root is not a server, or there are no chunks
+     */
+    AllReduceState(const Topology& topology, std::vector<NodeId> roots);
+
+    /**
+     * The middle of an AllReduce: every chunk's contributions have all been merged at its root.
+     *
+     * @param topology the network, which must outlive the state
+     * @param roots the root of each chunk
+     * @return the state from which only broadcasts are left
+     */
+    static AllReduceState MakeReduced(const Topology& topology, std::vector<NodeId> roots);
+
+    /// @return the network
+    const Topology& GetTopology() const;
+    /// @return the number of chunks
+    uint32_t GetNChunks() const;
+    /// @return the root of each chunk
+    const std::vector<NodeId>& GetRoots() const;
+    /// @return how many rounds have ended
+    uint32_t GetRound() const;
+
+    /**
+     * A link breaks or is mended. Workloads in flight are not touched; whoever knows what became
+     * of their data ends or aborts them.
+     *
+     * @param link the link
+     * @param up whether it can be used
+     */
+    void SetLinkUp(LinkId link, bool up);
+
+    /**
+     * @param link a link
+     * @return whether it can be used
+     */
+    bool IsLinkUp(LinkId link) const;
+
+    /**
+     * @param link a directed link
+     * @return how many workloads it carries at once; 0 if it is down
+     */
+    uint32_t GetCapacity(DirectedLinkId link) const;
+
+    /**
+     * @param link a directed link
+     * @return how many more workloads it can carry now
+     */
+    uint32_t GetFreeCapacity(DirectedLinkId link) const;
+
+    /// @return [server][chunk]: holds contributions that it has to send on, or collects as root
+    const BitMatrix& GetPartials() const;
+    /// @return [server][chunk]: holds the final sum
+    const BitMatrix& GetFinals() const;
+    /// @return [server][chunk]: holds the final sum or will when what is in flight has arrived
+    const BitMatrix& GetExpected() const;
+
+    /**
+     * @param chunk a chunk
+     * @return whether all contributions have been merged at its root
+     */
+    bool IsFinal(ChunkId chunk) const;
+
+    /**
+     * @param chunk a chunk
+     * @return how many servers hold its final sum
+     */
+    uint32_t GetNHolders(ChunkId chunk) const;
+
+    /// @return how many pairs of a server and a chunk lack the final sum
+    uint64_t GetNMissing() const;
+
+    /// @return whether every server holds every final sum
+    bool IsDone() const;
+
+    /// @return whether nothing has happened yet and all links are up
+    bool IsFresh() const;
+
+    /**
+     * A number that two states share if the same workloads have ended on the same links, whatever
+     * their order. A plan that expects one number and finds another must be made anew.
+     *
+     * @return the number
+     */
+    uint64_t GetFingerprint() const;
+
+    /**
+     * @param workload a workload that has ended
+     * @return what its end adds to the fingerprint
+     */
+    static uint64_t GetFingerprint(const Workload& workload);
+
+    /**
+     * The chunks that could move between two servers now, links aside.
+     *
+     * @param source the sender
+     * @param target the receiver
+     * @param kind merged or copied
+     * @param [out] chunks the chunks, ascending
+     */
+    void FindLegalChunks(NodeId source,
+                         NodeId target,
+                         WorkloadKind kind,
+                         std::vector<ChunkId>& chunks) const;
+
+    /**
+     * @param workload a workload
+     * @return why it may not begin now; empty if it may
+     */
+    std::string FindFault(const Workload& workload) const;
+
+    /**
+     * @param workload a workload
+     * @return whether it may begin now
+     */
+    bool IsLegal(const Workload& workload) const;
+
+    /**
+     * Begin a workload.
+     *
+     * @param workload a legal workload
+     * @return names it until it ends
+     * @throws InputError that says which workload it is and why it may not begin
+     */
+    FlightId Start(const Workload& workload);
+
+    /**
+     * A workload's data has arrived, and is merged or copied.
+     *
+     * @param flight what Start returned
+     */
+    void Finish(FlightId flight);
+
+    /**
+     * A workload's data is lost; the sender has it again.
+     *
+     * @param flight what Start returned
+     */
+    void Abort(FlightId flight);
+
+    /// All workloads in flight arrive; a round is over.
+    void EndRound();
+
+  private:
+    /// Contributions that a server holds apart from its own partial sum.
+    struct ApartUnit
+    {
+        NodeId server;                    //!< where they are
+        std::vector<NodeId> contributors; //!< whose they are, ascending
+    };
+
+    /// A workload that has begun.
+    struct Flight
+    {
+        ChunkId chunk;                    //!< the chunk that moves
+        WorkloadKind kind;                //!< merged or copied at the target
+        bool isActive;                    //!< has not ended
+        NodeId source;                    //!< the sender
+        NodeId target;                    //!< the receiver
+        uint32_t firstLink;               //!< index of its first link in m_flightLinks
+        uint32_t nLinks;                  //!< number of its links
+        uint64_t fingerprint;             //!< what its end adds to the fingerprint
+        std::vector<NodeId> contributors; //!< if only these move
+    };
+
+    /// What is wrong with a workload.
+    enum class Fault;
+
+    Fault FindPathFault(const Workload& workload) const;
+    Fault FindDataFault(const Workload& workload) const;
+    Fault FindContributorFault(const Workload& workload) const;
+    bool IsOwnContributionApart(NodeId server, ChunkId chunk) const;
+    std::vector<std::size_t> FindApartUnits(ChunkId chunk, NodeId server) const;
+    void Reserve(Flight& flight, const Workload& workload);
+    void Release(Flight& flight);
+    void TakeFromSender(const Flight& flight);
+    void TakeContributors(const Flight& flight);
+    void UpdatePartialBit(NodeId server, ChunkId chunk);
+    void MergeInto(NodeId server, ChunkId chunk);
+    void MakeFinalIfComplete(ChunkId chunk);
+    void DropEndedFlights();
+
+    const Topology* m_topology;       //!< the network
+    std::vector<NodeId> m_roots;      //!< by chunk
+    uint32_t m_round{0};              //!< rounds that have ended
+    std::vector<bool> m_isDown;       //!< by link
+    std::vector<uint32_t> m_used;     //!< by directed link: workloads in flight
+    BitMatrix m_partials;             //!< [server][chunk]: own partial or apart units
+    BitMatrix m_own;                  //!< [server][chunk]: has a partial that merges
+    BitMatrix m_touched;              //!< [server][chunk]: m_own is more than its own part
+    BitMatrix m_finals;               //!< [server][chunk]: holds the final sum
+    BitMatrix m_expected;             //!< [server][chunk]: holds it or soon will
+    std::vector<uint32_t> m_nUnits;   //!< by chunk: partial sums there are, in flight or not
+    std::vector<uint32_t> m_nHolders; //!< by chunk: servers with the final sum
+    std::vector<bool> m_isFinal;      //!< by chunk
+    uint64_t m_nMissing;              //!< pairs without the final sum
+    uint64_t m_fingerprint{0};        //!< see GetFingerprint
+    std::vector<Flight> m_flights;    //!< by id
+    std::vector<DirectedLinkId> m_flightLinks;                   //!< links of the flights
+    uint32_t m_nActive{0};                                       //!< flights that have not ended
+    std::unordered_map<ChunkId, std::vector<ApartUnit>> m_apart; //!< few chunks have any
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param workload a workload
+ * @return "reduce of chunk 3 along 5-17-1", for messages
+ */
+std::string Describe(const Workload& workload);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param nServers number of servers
+ * @param chunksPerServer how many chunks each is the root of
+ * @return the usual roots: chunk c has root c / chunksPerServer
+ */
+std::vector<NodeId> MakeRoots(uint32_t nServers, uint32_t chunksPerServer);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_STATE_H */

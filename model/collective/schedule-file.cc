@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "schedule-file.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/topology-file.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Writes numbers as "[1, 2, 3]".
+template <typename Range>
+void
+WriteList(const Range& numbers, std::ostream& out)
+{
+    out << "[";
+    const char* separator = "";
+    for (const uint32_t number : numbers)
+    {
+        out << separator << number;
+        separator = ", ";
+    }
+    out << "]";
+}
+
+void
+WriteRound(const WorkloadList& round, std::ostream& out)
+{
+    out << "[";
+    for (std::size_t i = 0; i < round.GetSize(); ++i)
+    {
+        const Workload workload = round.Get(i);
+        out << (i == 0 ? "" : ", ") << R"({"chunk": )" << workload.chunk << R"(, "kind": ")"
+            << ToString(workload.kind) << R"(", "path": )";
+        WriteList(workload.path, out);
+        if (!workload.contributors.empty())
+        {
+            out << R"(, "contributors": )";
+            WriteList(workload.contributors, out);
+        }
+        out << "}";
+    }
+    out << "]";
+}
+
+/// Reads the parts of a schedule and says where it is when something is wrong.
+class ScheduleReader
+{
+  public:
+    explicit ScheduleReader(std::string source)
+        : m_where(std::move(source))
+    {
+    }
+
+    const nlohmann::json& Get(const nlohmann::json& object, const char* key) const
+    {
+        if (!object.is_object() || !object.contains(key))
+        {
+            FailInput(m_where, ": no \"", key, "\"");
+        }
+        return object[key];
+    }
+
+    std::vector<uint32_t> GetNumbers(const nlohmann::json& object, const char* key) const
+    {
+        const nlohmann::json& list = Get(object, key);
+        std::vector<uint32_t> numbers;
+        if (!list.is_array())
+        {
+            FailInput(m_where, ": \"", key, "\" is not a list");
+        }
+        for (const auto& item : list)
+        {
+            numbers.push_back(GetNumber(item, key));
+        }
+        return numbers;
+    }
+
+    WorkloadList ReadRound(const nlohmann::json& list)
+    {
+        if (!list.is_array())
+        {
+            FailInput(m_where, ": a round is not a list");
+        }
+        WorkloadList round;
+        for (const auto& item : list)
+        {
+            const ScheduleReader reader(m_where + ", workload " + std::to_string(round.GetSize()));
+            reader.ReadWorkload(item, round);
+        }
+        return round;
+    }
+
+  private:
+    uint32_t GetNumber(const nlohmann::json& json, const char* key) const
+    {
+        if (!json.is_number_unsigned() ||
+            json.get<uint64_t>() > std::numeric_limits<uint32_t>::max())
+        {
+            FailInput(m_where, ": \"", key, "\" has ", json.dump(), ", expected a whole number");
+        }
+        return json.get<uint32_t>();
+    }
+
+    void ReadWorkload(const nlohmann::json& json, WorkloadList& round) const
+    {
+        const uint32_t chunk = GetNumber(Get(json, "chunk"), "chunk");
+        const nlohmann::json& kind = Get(json, "kind");
+        if (kind != "reduce" && kind != "broadcast")
+        {
+            FailInput(m_where, ": kind is ", kind.dump(), ", expected \"reduce\" or \"broadcast\"");
+        }
+        const Path path = GetNumbers(json, "path");
+        if (path.size() > std::numeric_limits<uint16_t>::max())
+        {
+            FailInput(m_where, ": a path of ", path.size(), " nodes");
+        }
+        std::vector<NodeId> contributors;
+        if (json.contains("contributors"))
+        {
+            contributors = GetNumbers(json, "contributors");
+        }
+        round.Add(chunk,
+                  kind == "reduce" ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST,
+                  path,
+                  contributors);
+    }
+
+    std::string m_where; //!< the file, and the place in it
+};
+
+} // namespace
+
+void
+WriteSchedule(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out)
+{
+    out << R"({"format": "allreduce-schedule", "version": 1,)"
+        << "\n \"topology\": " << TopologyToJson(topology) << ",\n \"chunk_roots\": ";
+    WriteList(schedule.roots, out);
+    out << ",\n \"rounds\": [";
+    for (std::size_t i = 0; i < schedule.rounds.size(); ++i)
+    {
+        out << (i == 0 ? "\n  " : ",\n  ");
+        WriteRound(schedule.rounds[i], out);
+    }
+    out << "]}\n";
+}
+
+ScheduleFile
+ReadSchedule(std::istream& in, const std::string& source)
+{
+    nlohmann::json json;
+    try
+    {
+        in >> json;
+    }
+    catch (const nlohmann::json::exception& error)
+    {
+        FailInput("schedule file ", source, ": ", error.what());
+    }
+    const ScheduleReader reader("schedule file " + source);
+    if (reader.Get(json, "format") != "allreduce-schedule" || reader.Get(json, "version") != 1)
+    {
+        FailInput("schedule file ",
+                  source,
+                  ": format ",
+                  json["format"].dump(),
+                  " version ",
+                  json["version"].dump(),
+                  ", expected \"allreduce-schedule\" version 1");
+    }
+    ScheduleFile file{TopologyFromJson(reader.Get(json, "topology"), source), {}};
+    file.schedule.roots = reader.GetNumbers(json, "chunk_roots");
+    const nlohmann::json& rounds = reader.Get(json, "rounds");
+    if (!rounds.is_array())
+    {
+        FailInput("schedule file ", source, ": \"rounds\" is not a list");
+    }
+    for (const auto& round : rounds)
+    {
+        ScheduleReader roundReader("schedule file " + source + ": round " +
+                                   std::to_string(file.schedule.rounds.size()));
+        file.schedule.rounds.push_back(roundReader.ReadRound(round));
+    }
+    return file;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,615 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "schedule-verifier.h"
+
+#include "bit-matrix.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <sstream>
+#include <unordered_set>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Where a workload stands in the schedule.
+struct Place
+{
+    uint32_t round;    //!< its round
+    uint32_t workload; //!< its index there
+
+    bool operator<(const Place& other) const
+    {
+        return round != other.round ? round < other.round : workload < other.workload;
+    }
+};
+
+/// The first violation, as far as it is known.
+class FirstViolation
+{
+  public:
+    explicit FirstViolation(const AllReduceSchedule& schedule)
+        : m_schedule(schedule)
+    {
+    }
+
+    /// Note a violation by a workload.
+    template <typename... Parts>
+    void Note(Place place, const Parts&... why)
+    {
+        if (!m_verdict.isCorrect && !(place < Place{m_verdict.round, uint32_t(m_verdict.workload)}))
+        {
+            return;
+        }
+        const Workload workload = m_schedule.rounds[place.round].Get(place.workload);
+        std::ostringstream text;
+        text << "round " << place.round << ", workload " << place.workload << " ("
+             << ToString(workload.kind) << " of chunk " << workload.chunk << " along "
+             << FormatPath(Path(workload.path.begin(), workload.path.end())) << "): ";
+        (text << ... << why);
+        m_verdict = {false, place.round, place.workload, text.str()};
+    }
+
+    /// Note that something is missing when all rounds are over.
+    template <typename... Parts>
+    void NoteAtEnd(const Parts&... why)
+    {
+        if (m_verdict.isCorrect)
+        {
+            std::ostringstream text;
+            text << "at the end: ";
+            (text << ... << why);
+            m_verdict = {false,
+                         static_cast<uint32_t>(m_schedule.rounds.size()),
+                         std::numeric_limits<uint32_t>::max(),
+                         text.str()};
+        }
+    }
+
+    const Verdict& Get() const
+    {
+        return m_verdict;
+    }
+
+  private:
+    const AllReduceSchedule& m_schedule; //!< what is verified
+    Verdict m_verdict;                   //!< the first violation so far
+};
+
+/// Checks each round's paths against the network.
+class PathChecker
+{
+  public:
+    PathChecker(const Topology& topology, FirstViolation& violation)
+        : m_topology(topology),
+          m_violation(violation),
+          m_used(topology.GetNDirectedLinks(), 0)
+    {
+    }
+
+    /// @return whether all paths of the round are good
+    bool Check(const WorkloadList& round, uint32_t number)
+    {
+        for (uint32_t i = 0; i < round.GetSize(); ++i)
+        {
+            if (!CheckWorkload(round.Get(i), {number, i}))
+            {
+                return false;
+            }
+        }
+        for (const DirectedLinkId link : m_touched)
+        {
+            m_used[link] = 0;
+        }
+        m_touched.clear();
+        return true;
+    }
+
+  private:
+    bool CheckWorkload(const Workload& workload, Place place)
+    {
+        const NodeRange& path = workload.path;
+        if (path.size() < 2)
+        {
+            m_violation.Note(place, "the path has fewer than two nodes");
+            return false;
+        }
+        for (const NodeId node : path)
+        {
+            if (node >= m_topology.GetNNodes())
+            {
+                m_violation.Note(place, "there is no node ", node);
+                return false;
+            }
+        }
+        for (const NodeId end : {path.front(), path.back()})
+        {
+            if (!m_topology.IsServer(end))
+            {
+                m_violation.Note(place, "the path ends at switch ", end);
+                return false;
+            }
+        }
+        return CheckInside(path, place) && CheckLinks(path, place);
+    }
+
+    bool CheckInside(const NodeRange& path, Place place)
+    {
+        for (const NodeId* node = path.begin(); node != path.end(); ++node)
+        {
+            if (std::find(path.begin(), node, *node) != node)
+            {
+                m_violation.Note(place, "the path visits node ", *node, " twice");
+                return false;
+            }
+            const bool isInside = node != path.begin() && node + 1 != path.end();
+            if (isInside && m_topology.IsServer(*node))
+            {
+                m_violation.Note(place, "the path passes through server ", *node);
+                return false;
+            }
+        }
+        return true;
+    }
+
+    bool CheckLinks(const NodeRange& path, Place place)
+    {
+        for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
+        {
+            const auto link = m_topology.FindDirectedLink(*node, *(node + 1));
+            if (!link)
+            {
+                m_violation.Note(place, "there is no link ", *node, "-", *(node + 1));
+                return false;
+            }
+            m_touched.push_back(*link);
+            if (++m_used[*link] > m_topology.GetCapacity(*link))
+            {
+                m_violation.Note(place,
+                                 "link ",
+                                 *node,
+                                 "-",
+                                 *(node + 1),
+                                 " is over its capacity of ",
+                                 m_topology.GetCapacity(*link));
+                return false;
+            }
+        }
+        return true;
+    }
+
+    const Topology& m_topology;            //!< the network
+    FirstViolation& m_violation;           //!< where violations go
+    std::vector<uint32_t> m_used;          //!< by directed link: workloads in this round
+    std::vector<DirectedLinkId> m_touched; //!< links used in this round
+};
+
+/// Follows the contributions to one chunk after another.
+class ChunkReplay
+{
+  public:
+    ChunkReplay(const Topology& topology,
+                const AllReduceSchedule& schedule,
+                FirstViolation& violation)
+        : m_nServers(topology.GetNServers()),
+          m_schedule(schedule),
+          m_violation(violation)
+    {
+    }
+
+    /// Replay all workloads of a chunk.
+    void Replay(ChunkId chunk, const Place* begin, const Place* end)
+    {
+        Begin(chunk);
+        const Place* place = begin;
+        while (place != end)
+        {
+            m_arrivals.clear();
+            m_copies.clear();
+            const uint32_t round = place->round;
+            for (; place != end && place->round == round; ++place)
+            {
+                const Workload workload = m_schedule.rounds[round].Get(place->workload);
+                const bool isGood = workload.kind == WorkloadKind::REDUCE
+                                        ? SendPartial(workload, *place)
+                                        : SendFinal(workload, *place);
+                if (!isGood)
+                {
+                    return;
+                }
+            }
+            EndRound();
+        }
+        CheckEnd();
+    }
+
+  private:
+    /// A sum of some servers' contributions.
+    struct Sum
+    {
+        std::vector<uint64_t> members; //!< a bit for each contributor
+        bool isApart{false};           //!< kept apart from what its server holds besides
+
+        bool Has(NodeId contributor) const
+        {
+            return members[contributor / 64] >> (contributor % 64) & 1;
+        }
+
+        void Add(NodeId contributor)
+        {
+            members[contributor / 64] |= uint64_t{1} << (contributor % 64);
+        }
+
+        bool IsWithin(const Sum& other) const
+        {
+            for (std::size_t i = 0; i < members.size(); ++i)
+            {
+                if (members[i] & ~other.members[i])
+                {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        void Merge(const Sum& other)
+        {
+            for (std::size_t i = 0; i < members.size(); ++i)
+            {
+                members[i] |= other.members[i];
+            }
+        }
+
+        uint32_t Count() const
+        {
+            uint32_t count = 0;
+            for (const uint64_t word : members)
+            {
+                count += __builtin_popcountll(word);
+            }
+            return count;
+        }
+    };
+
+    void Begin(ChunkId chunk)
+    {
+        m_chunk = chunk;
+        m_root = m_schedule.roots[chunk];
+        m_isFinal = false;
+        m_held.resize(m_nServers);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_held[server].resize(1);
+            Sum& sum = m_held[server][0];
+            sum.members.assign((m_nServers + 63) / 64, 0);
+            sum.isApart = false;
+            sum.Add(server);
+        }
+        m_sentInRound.assign(m_nServers, std::numeric_limits<uint32_t>::max());
+        m_hasFinal.assign(m_nServers, false);
+        m_hasFinal[m_root] = m_isFinal = m_nServers == 1;
+    }
+
+    bool SendPartial(const Workload& workload, Place place)
+    {
+        const NodeId source = workload.GetSource();
+        if (m_isFinal)
+        {
+            m_violation.Note(place, "the chunk is final already");
+            return false;
+        }
+        if (source == m_root)
+        {
+            m_violation.Note(place,
+                             "server ",
+                             source,
+                             " is the chunk's root, the sum is made there");
+            return false;
+        }
+        Sum sum;
+        sum.members.assign((m_nServers + 63) / 64, 0);
+        const bool isGood = workload.contributors.empty() ? TakeAll(source, sum, place)
+                                                          : TakeNamed(workload, sum, place);
+        if (isGood)
+        {
+            sum.isApart = !workload.contributors.empty() && workload.GetTarget() != m_root;
+            m_arrivals.emplace_back(workload.GetTarget(), std::move(sum));
+        }
+        return isGood;
+    }
+
+    bool TakeAll(NodeId source, Sum& sum, Place place)
+    {
+        if (m_held[source].empty())
+        {
+            if (m_sentInRound[source] == place.round)
+            {
+                m_violation.Note(place,
+                                 "counted twice: server ",
+                                 source,
+                                 " sends the same contributions a second time in this round");
+            }
+            else
+            {
+                m_violation.Note(place,
+                                 "server ",
+                                 source,
+                                 " holds no contribution (sent on already, or not yet received)");
+            }
+            return false;
+        }
+        for (const Sum& part : m_held[source])
+        {
+            sum.Merge(part);
+        }
+        m_held[source].clear();
+        m_sentInRound[source] = place.round;
+        return true;
+    }
+
+    bool TakeNamed(const Workload& workload, Sum& sum, Place place)
+    {
+        const NodeId source = workload.GetSource();
+        Sum named;
+        named.members = sum.members;
+        for (const NodeId contributor : workload.contributors)
+        {
+            if (contributor >= m_nServers)
+            {
+                m_violation.Note(place, "contributor ", contributor, " is not a server");
+                return false;
+            }
+            if (named.Has(contributor))
+            {
+                m_violation.Note(place, "contributor ", contributor, " is named twice");
+                return false;
+            }
+            named.Add(contributor);
+        }
+        auto& parts = m_held[source];
+        for (const Sum& part : parts)
+        {
+            if (part.IsWithin(named))
+            {
+                sum.Merge(part);
+            }
+        }
+        for (const NodeId contributor : workload.contributors)
+        {
+            if (!sum.Has(contributor))
+            {
+                NoteMissingContributor(source, contributor, place);
+                return false;
+            }
+        }
+        parts.erase(std::remove_if(parts.begin(),
+                                   parts.end(),
+                                   [&](const Sum& part) { return part.IsWithin(named); }),
+                    parts.end());
+        m_sentInRound[source] = place.round;
+        return true;
+    }
+
+    void NoteMissingContributor(NodeId source, NodeId contributor, Place place)
+    {
+        for (const Sum& part : m_held[source])
+        {
+            if (part.Has(contributor))
+            {
+                m_violation.Note(place,
+                                 "the contribution of server ",
+                                 contributor,
+                                 " is merged with others and cannot be taken out");
+                return;
+            }
+        }
+        m_violation.Note(place,
+                         "server ",
+                         source,
+                         " does not hold the contribution of server ",
+                         contributor);
+    }
+
+    bool SendFinal(const Workload& workload, Place place)
+    {
+        if (!workload.contributors.empty())
+        {
+            m_violation.Note(place, "a broadcast names contributors");
+            return false;
+        }
+        if (!m_isFinal)
+        {
+            m_violation.Note(place, "broadcast before the sum is final");
+            return false;
+        }
+        if (!m_hasFinal[workload.GetSource()])
+        {
+            m_violation.Note(place, "server ", workload.GetSource(), " has not received the sum");
+            return false;
+        }
+        const NodeId target = workload.GetTarget();
+        if (m_hasFinal[target] ||
+            std::find(m_copies.begin(), m_copies.end(), target) != m_copies.end())
+        {
+            m_violation.Note(place, "server ", target, " is sent the sum a second time");
+            return false;
+        }
+        m_copies.push_back(target);
+        return true;
+    }
+
+    void EndRound()
+    {
+        for (auto& [target, sum] : m_arrivals)
+        {
+            auto& parts = m_held[target];
+            const auto own = std::find_if(parts.begin(), parts.end(), [](const Sum& part) {
+                return !part.isApart;
+            });
+            if (sum.isApart || own == parts.end())
+            {
+                parts.push_back(std::move(sum));
+            }
+            else
+            {
+                own->Merge(sum);
+            }
+        }
+        for (const NodeId target : m_copies)
+        {
+            m_hasFinal[target] = true;
+        }
+        if (!m_isFinal && !m_arrivals.empty() && m_held[m_root][0].Count() == m_nServers)
+        {
+            m_isFinal = true;
+            m_hasFinal[m_root] = true;
+        }
+    }
+
+    void CheckEnd()
+    {
+        if (!m_isFinal)
+        {
+            for (NodeId server = 0; server < m_nServers; ++server)
+            {
+                if (!m_held[m_root][0].Has(server))
+                {
+                    m_violation.NoteAtEnd("the contribution of server ",
+                                          server,
+                                          " to chunk ",
+                                          m_chunk,
+                                          " never reaches its root, server ",
+                                          m_root);
+                    return;
+                }
+            }
+        }
+        const auto lacking = std::find(m_hasFinal.begin(), m_hasFinal.end(), false);
+        if (lacking != m_hasFinal.end())
+        {
+            m_violation.NoteAtEnd("server ",
+                                  lacking - m_hasFinal.begin(),
+                                  " is left without the sum of chunk ",
+                                  m_chunk);
+        }
+    }
+
+    uint32_t m_nServers;                            //!< number of servers
+    const AllReduceSchedule& m_schedule;            //!< what is verified
+    FirstViolation& m_violation;                    //!< where violations go
+    ChunkId m_chunk{0};                             //!< the chunk that is replayed
+    NodeId m_root{0};                               //!< its root
+    bool m_isFinal{false};                          //!< the root has all contributions
+    std::vector<std::vector<Sum>> m_held;           //!< by server: its partial sums
+    std::vector<uint32_t> m_sentInRound;            //!< by server: when it last sent a partial sum
+    std::vector<bool> m_hasFinal;                   //!< by server: has the whole sum
+    std::vector<std::pair<NodeId, Sum>> m_arrivals; //!< partial sums that arrive in this round
+    std::vector<NodeId> m_copies;                   //!< servers that the sum reaches in this round
+};
+
+/// The places of all workloads, those of a chunk one after another.
+class PlacesByChunk
+{
+  public:
+    explicit PlacesByChunk(const AllReduceSchedule& schedule)
+        : m_first(schedule.roots.size() + 1, 0)
+    {
+        ForEach(schedule, [&](ChunkId chunk, Place) { ++m_first[chunk + 1]; });
+        std::partial_sum(m_first.begin(), m_first.end(), m_first.begin());
+        m_places.resize(m_first.back());
+        std::vector<uint64_t> next(m_first.begin(), m_first.end() - 1);
+        ForEach(schedule, [&](ChunkId chunk, Place place) { m_places[next[chunk]++] = place; });
+    }
+
+    const Place* Begin(ChunkId chunk) const
+    {
+        return m_places.data() + m_first[chunk];
+    }
+
+    const Place* End(ChunkId chunk) const
+    {
+        return m_places.data() + m_first[chunk + 1];
+    }
+
+  private:
+    template <typename Call>
+    static void ForEach(const AllReduceSchedule& schedule, Call call)
+    {
+        for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+        {
+            for (uint32_t i = 0; i < schedule.rounds[round].GetSize(); ++i)
+            {
+                call(schedule.rounds[round].Get(i).chunk, Place{round, i});
+            }
+        }
+    }
+
+    std::vector<uint64_t> m_first; //!< by chunk: index of its first place
+    std::vector<Place> m_places;   //!< the places
+};
+
+/// @return whether every root is a server and every workload's chunk has a root
+bool
+CheckChunks(const Topology& topology, const AllReduceSchedule& schedule, FirstViolation& violation)
+{
+    if (schedule.roots.empty())
+    {
+        violation.NoteAtEnd("the schedule has no chunks");
+        return false;
+    }
+    for (const NodeId root : schedule.roots)
+    {
+        if (!topology.IsServer(root))
+        {
+            violation.NoteAtEnd("chunk root ", root, " is not a server");
+            return false;
+        }
+    }
+    for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+    {
+        for (uint32_t i = 0; i < schedule.rounds[round].GetSize(); ++i)
+        {
+            if (schedule.rounds[round].Get(i).chunk >= schedule.roots.size())
+            {
+                violation.Note({round, i}, "there are only ", schedule.roots.size(), " chunks");
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+Verdict
+Verify(const Topology& topology, const AllReduceSchedule& schedule)
+{
+    FirstViolation violation(schedule);
+    if (!CheckChunks(topology, schedule, violation))
+    {
+        return violation.Get();
+    }
+    PathChecker paths(topology, violation);
+    for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+    {
+        if (!paths.Check(schedule.rounds[round], round))
+        {
+            return violation.Get();
+        }
+    }
+    const PlacesByChunk places(schedule);
+    ChunkReplay replay(topology, schedule, violation);
+    for (ChunkId chunk = 0; chunk < schedule.roots.size(); ++chunk)
+    {
+        replay.Replay(chunk, places.Begin(chunk), places.End(chunk));
+    }
+    return violation.Get();
+}
+
+} // namespace ns3::allreduce

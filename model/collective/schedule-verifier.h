@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SCHEDULE_VERIFIER_H
+#define ALLREDUCE_SCHEDULE_VERIFIER_H
+
+#include "allreduce-schedule.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/// @ingroup allreduce
+/// What the verifier found.
+struct Verdict
+{
+    bool isCorrect{true};    //!< every server ends with every true sum, and no rule was broken
+    uint32_t round{0};       //!< if not: the round (counted from 0) of the first violation
+    std::size_t workload{0}; //!< and the workload in it
+    std::string reason;      //!< and what is wrong, in a line that names round and workload
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Prove or refute a schedule by following every contribution of every server. This shares no rule
+ * with AllReduceState, so that a mistake there does not hide itself.
+ *
+ * Checked are the paths and capacities of every round, and for every chunk that nothing is sent
+ * that is not there at the beginning of the round, that no contribution is counted twice, taken
+ * out of a sum or lost, and that in the end every server has the sum of all.
+ *
+ * @param topology the network
+ * @param schedule the schedule
+ * @return what was found; of several violations the first, paths and capacities before data
+ */
+Verdict Verify(const Topology& topology, const AllReduceSchedule& schedule);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SCHEDULE_VERIFIER_H */

@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SCHEDULER_H
+#define ALLREDUCE_SCHEDULER_H
+
+#include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-state.h"
+#include "ns3/object.h"
+
+#include <functional>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Whatever chooses rounds.
+ *
+ * A subclass anywhere that registers itself with NS_OBJECT_ENSURE_REGISTERED can be chosen by its
+ * TypeId name wherever a scheduler can be named.
+ */
+class AllReduceScheduler : public Object
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId();
+
+    /**
+     * The hook: choose the workloads of the next round.
+     *
+     * @param state how far the AllReduce has come; no workload is in flight
+     * @return workloads that are legal together in this state; none only if there is nothing to do
+     */
+    virtual WorkloadList NextRound(const AllReduceState& state) = 0;
+};
+
+/// Called after each round of a plan with the state then reached.
+using PlanProgress = std::function<void(const AllReduceState&)>;
+
+/**
+ * @ingroup allreduce
+ *
+ * The flow-level simulator: ask the scheduler for rounds and carry them out until all is done.
+ *
+ * @param scheduler whom to ask
+ * @param state where to begin
+ * @param progress told after each round; may be empty
+ * @return the rounds
+ * @throws InputError if the scheduler hands out something illegal, or does not come to an end
+ */
+AllReduceSchedule Plan(AllReduceScheduler& scheduler,
+                       AllReduceState state,
+                       const PlanProgress& progress = {});
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SCHEDULER_H */

@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "greedy-planner.h"
+
+#include "broadcast-progress.h"
+#include "broadcast-relays.h"
+#include "greedy-preferences.h"
+#include "round-planner.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// The preferences that samples take in turn; the first are the best on average.
+constexpr std::array<GreedyWeights, 4> SAMPLE_WEIGHTS{{
+    {1, 6, 0.5, 0.3},
+    {1, 6, 0.5, 2},
+    {1, 12, 0.5, 0.3},
+    {1, 6, 0, 0.3},
+}};
+
+/// @return how many transfers a sample may plan again in search of a shorter plan: small plans many
+/// times over, large ones not even once
+uint64_t
+GetReplanAllowance(uint64_t nTransfers)
+{
+    return std::min(50 * nTransfers, 20000 + nTransfers / 2);
+}
+
+/**
+ * One attempt to plan a broadcast.
+ *
+ * A plan is behind its target when a server could not receive in time what it misses even if all
+ * its ports were busy in all rounds left. It then goes back some rounds and tries them again with
+ * other random numbers: mostly one round, sometimes more. When it has tried too often, the target
+ * moves by a round.
+ */
+class GreedySample
+{
+  public:
+    GreedySample(const BroadcastProblem& problem,
+                 const BitMatrix& receivers,
+                 const GreedyWeights& weights,
+                 uint64_t seed)
+        : m_random(seed),
+          m_progress(problem, receivers),
+          m_planner(problem, m_progress, weights, m_random),
+          m_target(m_planner.GetRoundsNeeded()),
+          m_allowance(GetReplanAllowance(m_progress.GetNTransfersLeft()))
+    {
+    }
+
+    /**
+     * @param canWin tells whether a plan of that many rounds is still of use
+     * @return whether there is a plan; else it was given up, because it could not win
+     */
+    template <typename CanWin>
+    bool Run(CanWin canWin)
+    {
+        uint64_t allowanceForTarget = m_allowance / 2;
+        uint32_t nRetries = 0;
+        while (m_progress.GetNTransfersLeft() > 0)
+        {
+            if (!canWin(m_target))
+            {
+                return false;
+            }
+            m_plan.emplace_back();
+            m_planner.Plan(m_plan.back());
+            m_plan.back().ShrinkToFit();
+            const uint32_t expected = m_plan.size() + m_planner.GetRoundsNeeded();
+            if (expected <= m_target)
+            {
+                continue;
+            }
+            ++nRetries;
+            const uint32_t ruler = nRetries & -nRetries; // 1, 2, 1, 4, 1, 2, 1, 8, ...
+            const uint64_t spent = GoBack(ruler);
+            allowanceForTarget -= std::min(allowanceForTarget, spent);
+            m_allowance -= std::min(m_allowance, spent);
+            if (allowanceForTarget == 0)
+            {
+                m_target = expected;
+                allowanceForTarget = m_allowance / 2;
+                nRetries = 0;
+            }
+        }
+        return true;
+    }
+
+    /// @return the plan, to be taken away
+    BroadcastPlan& GetPlan()
+    {
+        return m_plan;
+    }
+
+  private:
+    /// Take back the last rounds. @return how many transfers were in them
+    uint64_t GoBack(uint32_t nRounds)
+    {
+        uint64_t nTransfers = 0;
+        for (; nRounds > 0 && !m_plan.empty(); --nRounds)
+        {
+            nTransfers += m_plan.back().GetSize();
+            m_planner.Undo(m_plan.back());
+            m_plan.pop_back();
+        }
+        return nTransfers;
+    }
+
+    PlannerRandom m_random;       //!< random numbers
+    BroadcastProgress m_progress; //!< who holds and misses what
+    RoundPlanner m_planner;       //!< plans the rounds
+    BroadcastPlan m_plan;         //!< the rounds planned
+    uint32_t m_target;            //!< how many rounds the plan is to take
+    uint64_t m_allowance;         //!< transfers that may be planned again
+};
+
+/**
+ * The shortest plan of several samples, which may run at the same time. The lowest sample wins a
+ * tie, so that it does not matter which one ends first.
+ */
+class BestSample
+{
+  public:
+    /// @return whether a plan would be the best so far
+    /// @param nRounds its length @param sample the sample that it is from
+    bool CanWin(std::size_t nRounds, uint32_t sample) const
+    {
+        std::lock_guard lock(m_mutex);
+        return IsBetter(nRounds, sample);
+    }
+
+    /// Keep a plan, if it is the best so far.
+    /// @param plan the plan @param sample the sample that it is from
+    void Offer(BroadcastPlan& plan, uint32_t sample)
+    {
+        std::lock_guard lock(m_mutex);
+        if (IsBetter(plan.size(), sample))
+        {
+            m_plan = std::move(plan);
+            m_sample = sample;
+        }
+    }
+
+    /// @return the best plan, to be taken away
+    BroadcastPlan& GetPlan()
+    {
+        return m_plan;
+    }
+
+  private:
+    bool IsBetter(std::size_t nRounds, uint32_t sample) const
+    {
+        return !m_sample || nRounds < m_plan.size() ||
+               (nRounds == m_plan.size() && sample < *m_sample);
+    }
+
+    mutable std::mutex m_mutex;       //!< guards the rest
+    BroadcastPlan m_plan;             //!< the best so far
+    std::optional<uint32_t> m_sample; //!< where it is from
+};
+
+} // namespace
+
+BroadcastPlan
+PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed)
+{
+    return PlanGreedyBroadcast(problem, seed, 1);
+}
+
+BroadcastPlan
+PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed, uint32_t nSamples)
+{
+    const BitMatrix receivers = FindReceivers(problem);
+    nSamples = std::max(1U, nSamples);
+    BestSample best;
+    std::atomic<uint32_t> nextSample{0};
+    auto runSamples = [&] {
+        for (uint32_t sample = nextSample++; sample < nSamples; sample = nextSample++)
+        {
+            const GreedyWeights& weights = SAMPLE_WEIGHTS[sample % SAMPLE_WEIGHTS.size()];
+            GreedySample attempt(problem, receivers, weights, seed + sample);
+            if (attempt.Run([&](std::size_t nRounds) { return best.CanWin(nRounds, sample); }))
+            {
+                best.Offer(attempt.GetPlan(), sample);
+            }
+        }
+    };
+    const uint32_t nThreads = std::min(nSamples, std::max(1U, std::thread::hardware_concurrency()));
+    std::vector<std::future<void>> others;
+    for (uint32_t i = 1; i < nThreads; ++i)
+    {
+        others.push_back(std::async(std::launch::async, runSamples));
+    }
+    runSamples();
+    for (std::future<void>& other : others)
+    {
+        other.get();
+    }
+    return std::move(best.GetPlan());
+}
+
+} // namespace ns3::allreduce

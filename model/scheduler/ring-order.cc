@@ -1,0 +1,280 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "ring-order.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <boost/random/uniform_int_distribution.hpp>
+#include <optional>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// A depth-first tour of a network, and the paths along it.
+class DepthFirstTour
+{
+  public:
+    explicit DepthFirstTour(const Topology& topology)
+        : m_topology(topology),
+          m_parent(topology.GetNNodes(), NONE)
+    {
+        Visit();
+    }
+
+    /// @return the servers in the order of the tour
+    const std::vector<NodeId>& GetOrder() const
+    {
+        return m_order;
+    }
+
+    /// @return the way from one node to another along the tree that the tour made
+    Path FindPath(NodeId from, NodeId to) const
+    {
+        const Path up = FindWayToStart(from);
+        const Path down = FindWayToStart(to);
+        std::size_t nCommon = 0;
+        while (nCommon < std::min(up.size(), down.size()) &&
+               up[up.size() - 1 - nCommon] == down[down.size() - 1 - nCommon])
+        {
+            ++nCommon;
+        }
+        Path path(up.begin(), up.end() - nCommon + 1);
+        path.insert(path.end(), down.rbegin() + nCommon, down.rend());
+        return path;
+    }
+
+  private:
+    static constexpr NodeId NONE = ~NodeId{0};
+
+    void Visit()
+    {
+        std::vector<std::pair<NodeId, NodeId>> stack{{0, 0}};
+        while (!stack.empty())
+        {
+            const auto [node, parent] = stack.back();
+            stack.pop_back();
+            if (m_parent[node] != NONE)
+            {
+                continue;
+            }
+            m_parent[node] = parent;
+            if (m_topology.IsServer(node))
+            {
+                m_order.push_back(node);
+            }
+            const auto ports = m_topology.GetPorts(node);
+            for (auto port = ports.end(); port != ports.begin();)
+            {
+                --port;
+                if (m_parent[port->neighbor] == NONE)
+                {
+                    stack.emplace_back(port->neighbor, node);
+                }
+            }
+        }
+        if (m_order.size() != m_topology.GetNServers())
+        {
+            FailInput(m_topology.GetName(), ": the servers are not connected");
+        }
+    }
+
+    /// @return the nodes from one to the start of the tour
+    Path FindWayToStart(NodeId node) const
+    {
+        Path way{node};
+        while (m_parent[way.back()] != way.back())
+        {
+            way.push_back(m_parent[way.back()]);
+        }
+        return way;
+    }
+
+    const Topology& m_topology;   //!< the network
+    std::vector<NodeId> m_parent; //!< by node: where the tour came from
+    std::vector<NodeId> m_order;  //!< servers in the order of the tour
+};
+
+/// Searches a Hamiltonian cycle by extending a path and, where it cannot grow, turning its end.
+class HamiltonianSearch
+{
+  public:
+    HamiltonianSearch(const std::vector<std::vector<NodeId>>& neighbors, uint64_t seed)
+        : m_neighbors(neighbors),
+          m_random(seed),
+          m_place(neighbors.size(), NOT_YET),
+          m_nOpen(neighbors.size())
+    {
+    }
+
+    std::optional<std::vector<NodeId>> Run()
+    {
+        for (NodeId server = 0; server < m_neighbors.size(); ++server)
+        {
+            m_nOpen[server] = m_neighbors[server].size();
+        }
+        Append(Draw(m_neighbors.size()));
+        const uint64_t mostTurns = 1000 + 200 * m_neighbors.size();
+        for (uint64_t turns = 0; turns < mostTurns;)
+        {
+            if (m_path.size() == m_neighbors.size() && IsNeighbor(m_path.back(), m_path.front()))
+            {
+                return m_path;
+            }
+            if (!Extend())
+            {
+                if (m_neighbors[m_path.back()].empty())
+                {
+                    return std::nullopt;
+                }
+                Turn();
+                ++turns;
+            }
+        }
+        return std::nullopt;
+    }
+
+  private:
+    static constexpr uint32_t NOT_YET = ~uint32_t{0};
+
+    uint32_t Draw(uint32_t limit)
+    {
+        return boost::random::uniform_int_distribution<uint32_t>(0, limit - 1)(m_random);
+    }
+
+    bool IsNeighbor(NodeId x, NodeId y) const
+    {
+        return std::binary_search(m_neighbors[x].begin(), m_neighbors[x].end(), y);
+    }
+
+    void Append(NodeId server)
+    {
+        m_place[server] = m_path.size();
+        m_path.push_back(server);
+        for (const NodeId neighbor : m_neighbors[server])
+        {
+            --m_nOpen[neighbor];
+        }
+    }
+
+    /// Go on to the neighbor with the fewest ways out. @return whether there is one
+    bool Extend()
+    {
+        NodeId best = NOT_YET;
+        const auto& neighbors = m_neighbors[m_path.back()];
+        const uint32_t start = neighbors.empty() ? 0 : Draw(neighbors.size());
+        for (std::size_t i = 0; i < neighbors.size(); ++i)
+        {
+            const NodeId next = neighbors[(start + i) % neighbors.size()];
+            if (m_place[next] == NOT_YET && (best == NOT_YET || m_nOpen[next] < m_nOpen[best]))
+            {
+                best = next;
+            }
+        }
+        if (best == NOT_YET)
+        {
+            return false;
+        }
+        Append(best);
+        return true;
+    }
+
+    /// Join the end to a neighbor inside of the path and turn round what comes after that one.
+    void Turn()
+    {
+        const auto& neighbors = m_neighbors[m_path.back()];
+        const uint32_t pivot = m_place[neighbors[Draw(neighbors.size())]];
+        std::reverse(m_path.begin() + pivot + 1, m_path.end());
+        for (uint32_t i = pivot + 1; i < m_path.size(); ++i)
+        {
+            m_place[m_path[i]] = i;
+        }
+    }
+
+    const std::vector<std::vector<NodeId>>& m_neighbors; //!< by server, ascending
+    std::mt19937_64 m_random;                            //!< where chance comes from
+    std::vector<NodeId> m_path;                          //!< the path so far
+    std::vector<uint32_t> m_place;                       //!< by server: where in the path
+    std::vector<uint32_t> m_nOpen;                       //!< by server: neighbors not in the path
+};
+
+/// @return by server: the servers that share a link or a switch with it, ascending
+std::vector<std::vector<NodeId>>
+FindAdjacentServers(const Topology& topology)
+{
+    std::vector<std::vector<NodeId>> neighbors(topology.GetNServers());
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        auto& list = neighbors[server];
+        for (const Topology::Port& port : topology.GetPorts(server))
+        {
+            if (topology.IsServer(port.neighbor))
+            {
+                list.push_back(port.neighbor);
+                continue;
+            }
+            for (const Topology::Port& next : topology.GetPorts(port.neighbor))
+            {
+                if (topology.IsServer(next.neighbor) && next.neighbor != server)
+                {
+                    list.push_back(next.neighbor);
+                }
+            }
+        }
+        std::sort(list.begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+    }
+    return neighbors;
+}
+
+bool
+AreSingleHomed(const Topology& topology)
+{
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        const auto ports = topology.GetPorts(server);
+        if (ports.size() != 1 || topology.IsServer(ports.front().neighbor))
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+Ring
+FindRing(const Topology& topology, uint64_t seed)
+{
+    const DepthFirstTour tour(topology);
+    Ring ring;
+    ring.order = tour.GetOrder();
+    ring.paths.resize(ring.order.size());
+    if (AreSingleHomed(topology))
+    {
+        for (std::size_t i = 0; i < ring.order.size(); ++i)
+        {
+            ring.paths[i] = tour.FindPath(ring.order[i], ring.order[(i + 1) % ring.order.size()]);
+        }
+        return ring;
+    }
+    constexpr uint32_t TRIES = 10;
+    const auto neighbors = FindAdjacentServers(topology);
+    for (uint32_t i = 0; i < TRIES; ++i)
+    {
+        if (auto cycle = HamiltonianSearch(neighbors, seed + i).Run())
+        {
+            ring.order = std::move(*cycle);
+            break;
+        }
+    }
+    return ring;
+}
+
+} // namespace ns3::allreduce

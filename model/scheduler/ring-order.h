@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RING_ORDER_H
+#define ALLREDUCE_RING_ORDER_H
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// @ingroup allreduce
+/// Servers in a circle.
+struct Ring
+{
+    std::vector<NodeId> order; //!< every server once
+    std::vector<Path> paths;   //!< from each to the next, or empty if there is no good one
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Find an order of the servers that follows the topology.
+ *
+ * Where every server has one port, it is a depth-first tour of the switches, which uses each
+ * direction of a link at most once. Elsewhere it is a Hamiltonian cycle of servers that share a
+ * switch or a link, found by rotations and extensions (Posa); each server then sends on one port
+ * and receives on one. Where no cycle is found, it is a depth-first tour of the whole network.
+ *
+ * @param topology the network, its servers connected
+ * @param seed where the search begins
+ * @return the ring
+ */
+Ring FindRing(const Topology& topology, uint64_t seed);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RING_ORDER_H */

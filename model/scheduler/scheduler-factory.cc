@@ -1,0 +1,104 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "scheduler-factory.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/object-factory.h"
+#include "ns3/string.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// What a short name stands for.
+struct ShortName
+{
+    const char* name;      //!< the short name
+    const char* typeId;    //!< the scheduler
+    const char* attribute; //!< an attribute that is set, or ""
+};
+
+const ShortName SHORT_NAMES[] = {
+    {"ps", "ns3::allreduce::ParameterServerScheduler", ""},
+    {"ps-merge", "ns3::allreduce::ParameterServerScheduler", "Merge"},
+    {"ring", "ns3::allreduce::RingScheduler", ""},
+    {"ring-aware", "ns3::allreduce::RingScheduler", "TopologyAware"},
+    {"halving-doubling", "ns3::allreduce::HalvingDoublingScheduler", ""},
+    {"double-tree", "ns3::allreduce::DoubleTreeScheduler", ""},
+    {"greedy", "ns3::allreduce::GreedyScheduler", ""},
+    {"hrl", "ns3::allreduce::HrlScheduler", ""},
+};
+
+/// @return whether there is a scheduler type of this name
+bool
+FindType(const std::string& name, TypeId& tid)
+{
+    return TypeId::LookupByNameFailSafe(name, &tid) &&
+           tid.IsChildOf(AllReduceScheduler::GetTypeId()) && tid.HasConstructor();
+}
+
+std::string
+JoinNames()
+{
+    std::string text;
+    for (const std::string& name : GetSchedulerNames())
+    {
+        text += name + ", ";
+    }
+    return text;
+}
+
+} // namespace
+
+std::vector<std::string>
+GetSchedulerNames()
+{
+    std::vector<std::string> names;
+    TypeId tid;
+    for (const ShortName& entry : SHORT_NAMES)
+    {
+        if (FindType(entry.typeId, tid))
+        {
+            names.emplace_back(entry.name);
+        }
+    }
+    return names;
+}
+
+Ptr<AllReduceScheduler>
+CreateScheduler(const std::string& name)
+{
+    const auto entry = std::find_if(std::begin(SHORT_NAMES),
+                                    std::end(SHORT_NAMES),
+                                    [&](const ShortName& e) { return name == e.name; });
+    const bool isShort = entry != std::end(SHORT_NAMES);
+    TypeId tid;
+    if (!FindType(isShort ? entry->typeId : name, tid))
+    {
+        if (name == "hrl")
+        {
+            FailInput(
+                "scheduler \"hrl\": this build has no policies, it was made without LibTorch");
+        }
+        FailInput("scheduler \"",
+                  name,
+                  "\": expected ",
+                  JoinNames(),
+                  "or the TypeId name of an AllReduceScheduler");
+    }
+    ObjectFactory factory;
+    factory.SetTypeId(tid);
+    if (isShort && *entry->attribute != '\0')
+    {
+        factory.Set(entry->attribute, StringValue("true"));
+    }
+    return factory.Create<AllReduceScheduler>();
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SERVER_GRAPH_H
+#define ALLREDUCE_SERVER_GRAPH_H
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Which servers a single workload can join: those with a path of switches between them.
+ */
+class ServerGraph
+{
+  public:
+    /// @param topology the network, which must outlive the graph
+    explicit ServerGraph(const Topology& topology);
+
+    /**
+     * @param server a server
+     * @return the servers that it can send to in one workload, nearest (fewest links) first
+     */
+    const std::vector<NodeId>& GetNeighbors(NodeId server) const;
+
+    /**
+     * @param from a server
+     * @param to a server that a path of switches joins with it
+     * @return the fewest links on such a path
+     */
+    uint32_t GetNLinks(NodeId from, NodeId to) const;
+
+    /**
+     * @param from a server
+     * @return by server: how many workloads lead there, or UNREACHABLE
+     */
+    std::vector<uint32_t> ComputeHops(NodeId from) const;
+
+  private:
+    const Topology& m_topology;                     //!< the network
+    std::vector<std::vector<NodeId>> m_neighbors;   //!< by server, nearest first
+    std::vector<std::vector<uint32_t>> m_distances; //!< by server: links to each neighbor
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SERVER_GRAPH_H */

@@ -1,0 +1,377 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "tree-schedulers.h"
+
+#include "flow-tree.h"
+#include "residual-router.h"
+#include "ring-order.h"
+#include "server-graph.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/boolean.h"
+#include "ns3/topology-metrics.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+NS_OBJECT_ENSURE_REGISTERED(ParameterServerScheduler);
+NS_OBJECT_ENSURE_REGISTERED(RingScheduler);
+NS_OBJECT_ENSURE_REGISTERED(HalvingDoublingScheduler);
+NS_OBJECT_ENSURE_REGISTERED(DoubleTreeScheduler);
+
+namespace
+{
+
+/// @return a tree in which a server sends to its parent and gets the sum from it
+FlowTree
+MakeSymmetricTree(std::vector<NodeId> parent, bool isMerging)
+{
+    FlowTree tree;
+    tree.broadcastFrom = parent;
+    tree.reduceTo = std::move(parent);
+    tree.isMerging = isMerging;
+    return tree;
+}
+
+/**
+ * Broadcasts every chunk from its root along a shortest-path tree that grows with the schedule: a
+ * server gets the chunk from a server nearby that is closer to the root (or, with a detour, not
+ * farther from it), whichever of these has it and can be reached first.
+ */
+class ShortestPathBroadcast
+{
+  public:
+    /**
+     * @param state the network and the roots
+     * @param seed decides between equal deliveries
+     * @param detour links more than to the nearest sender that there may be to another
+     * @param isNearestFirst whether servers near a root come first: others wait for them
+     */
+    ShortestPathBroadcast(const AllReduceState& state,
+                          uint64_t seed,
+                          uint32_t detour,
+                          bool isNearestFirst)
+        : m_state(AllReduceState::MakeReduced(state.GetTopology(), state.GetRoots())),
+          m_nServers(state.GetTopology().GetNServers()),
+          m_graph(state.GetTopology()),
+          m_router(state.GetTopology()),
+          m_random(seed),
+          m_detour(detour),
+          m_isNearestFirst(isNearestFirst)
+    {
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_distance.push_back(ComputeDistances(state.GetTopology(), server));
+        }
+        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+        {
+            AddDeliveries(chunk);
+        }
+    }
+
+    std::vector<WorkloadList> Run()
+    {
+        std::vector<WorkloadList> rounds;
+        while (!m_state.IsDone())
+        {
+            rounds.push_back(MakeRound());
+        }
+        return rounds;
+    }
+
+  private:
+    /// A server that a chunk has to reach.
+    struct Delivery
+    {
+        NodeId server;     //!< the server
+        ChunkId chunk;     //!< the chunk
+        uint32_t distance; //!< of the server from the chunk's root
+        uint32_t tie;      //!< decides between equal ones
+    };
+
+    void AddDeliveries(ChunkId chunk)
+    {
+        const NodeId root = m_state.GetRoots()[chunk];
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            if (m_distance[root][server] == UNREACHABLE)
+            {
+                FailInput("server ", server, " cannot reach server ", root);
+            }
+            if (server != root)
+            {
+                m_deliveries.push_back({server, chunk, m_distance[root][server], 0});
+            }
+        }
+    }
+
+    WorkloadList MakeRound()
+    {
+        for (Delivery& delivery : m_deliveries)
+        {
+            delivery.tie = m_random();
+        }
+        std::sort(m_deliveries.begin(), m_deliveries.end(), [this](const auto& x, const auto& y) {
+            return m_isNearestFirst && x.distance != y.distance ? x.distance < y.distance
+                                                                : x.tie < y.tie;
+        });
+        WorkloadList round;
+        m_deliveries.erase(
+            std::remove_if(m_deliveries.begin(),
+                           m_deliveries.end(),
+                           [&](const Delivery& delivery) { return Deliver(delivery, round); }),
+            m_deliveries.end());
+        m_state.EndRound();
+        return round;
+    }
+
+    bool HasRoom(NodeId receiver) const
+    {
+        const auto ports = m_state.GetTopology().GetPorts(receiver);
+        return std::any_of(ports.begin(), ports.end(), [&](const Topology::Port& port) {
+            return m_state.GetFreeCapacity(Reverse(port.out)) > 0;
+        });
+    }
+
+    /// @return whether the delivery could be made in this round
+    bool Deliver(const Delivery& delivery, WorkloadList& round)
+    {
+        if (!HasRoom(delivery.server))
+        {
+            return false;
+        }
+        const std::vector<uint32_t>& distance = m_distance[m_state.GetRoots()[delivery.chunk]];
+        uint32_t mostLinks = UNREACHABLE;
+        for (const NodeId sender : m_graph.GetNeighbors(delivery.server))
+        {
+            const uint32_t links = m_graph.GetNLinks(delivery.server, sender);
+            if (links > mostLinks)
+            {
+                break; // neighbors come nearest first
+            }
+            if (distance[sender] + (m_detour == 0) > delivery.distance)
+            {
+                continue;
+            }
+            mostLinks = std::min(mostLinks, links + m_detour);
+            if (m_state.GetFinals().Test(sender, delivery.chunk) &&
+                m_router.FindPath(m_state, sender, delivery.server, links, m_path))
+            {
+                Workload workload;
+                workload.chunk = delivery.chunk;
+                workload.kind = WorkloadKind::BROADCAST;
+                workload.path = {m_path.data(), m_path.data() + m_path.size()};
+                m_state.Start(workload);
+                round.Add(workload);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    AllReduceState m_state;                        //!< how far all has come
+    uint32_t m_nServers;                           //!< number of servers
+    ServerGraph m_graph;                           //!< who can send to whom
+    ResidualRouter m_router;                       //!< finds paths
+    std::mt19937 m_random;                         //!< decides between equal deliveries
+    uint32_t m_detour;                             //!< see the constructor
+    bool m_isNearestFirst;                         //!< see the constructor
+    std::vector<std::vector<uint32_t>> m_distance; //!< [server][node]: links between them
+    std::vector<Delivery> m_deliveries;            //!< those left
+    Path m_path;                                   //!< the present path
+};
+
+/// @return an AllReduce along shortest-path trees, the best of several
+std::vector<WorkloadList>
+PlanShortestPathTrees(const AllReduceState& state, uint64_t seed)
+{
+    constexpr uint32_t TRIES = 16;
+    constexpr uint64_t MOST_WORK = 100'000; // deliveries times tries: about a second
+    const uint64_t nDeliveries = uint64_t{state.GetNChunks()} * state.GetTopology().GetNServers();
+    std::vector<WorkloadList> broadcast;
+    for (uint32_t i = 0; i < TRIES && (i == 0 || i * nDeliveries < MOST_WORK); ++i)
+    {
+        std::vector<WorkloadList> rounds =
+            ShortestPathBroadcast(state, seed + i, i % 2, i / 2 % 2 == 0).Run();
+        if (i == 0 || rounds.size() < broadcast.size())
+        {
+            broadcast = std::move(rounds);
+        }
+    }
+    std::vector<WorkloadList> rounds = Mirror(broadcast);
+    std::move(broadcast.begin(), broadcast.end(), std::back_inserter(rounds));
+    return rounds;
+}
+
+} // namespace
+
+TypeId
+ParameterServerScheduler::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::allreduce::ParameterServerScheduler")
+            .SetParent<PlannedScheduler>()
+            .SetGroupName("AllReduce")
+            .AddConstructor<ParameterServerScheduler>()
+            .AddAttribute("Merge",
+                          "Whether contributions are summed on their way to the root.",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&ParameterServerScheduler::m_isMerging),
+                          MakeBooleanChecker());
+    return tid;
+}
+
+std::vector<WorkloadList>
+ParameterServerScheduler::PlanAll(const AllReduceState& state)
+{
+    if (m_isMerging)
+    {
+        return PlanShortestPathTrees(state, GetSeed());
+    }
+    std::vector<FlowTree> trees;
+    for (const NodeId root : state.GetRoots())
+    {
+        const std::vector<NodeId> parent(state.GetTopology().GetNServers(), root);
+        trees.push_back(MakeSymmetricTree(parent, false));
+    }
+    return ScheduleFlowTrees(state, trees);
+}
+
+TypeId
+RingScheduler::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::RingScheduler")
+                            .SetParent<PlannedScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<RingScheduler>()
+                            .AddAttribute("TopologyAware",
+                                          "Whether the ring's order follows the topology, "
+                                          "instead of the servers' numbers.",
+                                          BooleanValue(false),
+                                          MakeBooleanAccessor(&RingScheduler::m_isAware),
+                                          MakeBooleanChecker());
+    return tid;
+}
+
+std::vector<WorkloadList>
+RingScheduler::PlanAll(const AllReduceState& state)
+{
+    const uint32_t n = state.GetTopology().GetNServers();
+    Ring ring;
+    ring.order.resize(n);
+    std::iota(ring.order.begin(), ring.order.end(), 0);
+    ring.paths.resize(n);
+    if (m_isAware)
+    {
+        ring = FindRing(state.GetTopology(), GetSeed());
+    }
+    PreferredPaths preferred;
+    FlowTree around;
+    around.reduceTo.resize(n);
+    around.broadcastFrom.resize(n);
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        const NodeId here = ring.order[i];
+        const NodeId next = ring.order[(i + 1) % n];
+        around.reduceTo[here] = next;
+        around.broadcastFrom[next] = here;
+        if (!ring.paths[i].empty())
+        {
+            preferred[{here, next}] = ring.paths[i];
+        }
+    }
+    std::vector<FlowTree> trees;
+    for (const NodeId root : state.GetRoots())
+    {
+        FlowTree tree = around;
+        tree.reduceTo[root] = root;
+        tree.broadcastFrom[root] = root;
+        trees.push_back(std::move(tree));
+    }
+    return ScheduleFlowTrees(state, trees, preferred);
+}
+
+TypeId
+HalvingDoublingScheduler::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::HalvingDoublingScheduler")
+                            .SetParent<PlannedScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<HalvingDoublingScheduler>();
+    return tid;
+}
+
+std::vector<WorkloadList>
+HalvingDoublingScheduler::PlanAll(const AllReduceState& state)
+{
+    const uint32_t n = state.GetTopology().GetNServers();
+    const bool isPowerOfTwo = (n & (n - 1)) == 0;
+    std::vector<FlowTree> trees;
+    for (const NodeId root : state.GetRoots())
+    {
+        std::vector<NodeId> parent(n, root);
+        for (uint32_t i = 1; i < n; ++i)
+        {
+            uint32_t highest = 1;
+            while (2 * highest <= i)
+            {
+                highest *= 2;
+            }
+            const uint32_t next = i - highest;
+            parent[isPowerOfTwo ? i ^ root : (i + root) % n] =
+                isPowerOfTwo ? next ^ root : (next + root) % n;
+        }
+        trees.push_back(MakeSymmetricTree(std::move(parent), true));
+    }
+    return ScheduleFlowTrees(state, trees);
+}
+
+TypeId
+DoubleTreeScheduler::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::DoubleTreeScheduler")
+                            .SetParent<PlannedScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<DoubleTreeScheduler>();
+    return tid;
+}
+
+std::vector<WorkloadList>
+DoubleTreeScheduler::PlanAll(const AllReduceState& state)
+{
+    const uint32_t n = state.GetTopology().GetNServers();
+    std::vector<FlowTree> trees;
+    for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+    {
+        const NodeId root = state.GetRoots()[chunk];
+        // Leaves have odd places. For odd n, counting backwards gives them even ones; for even n,
+        // going on by one does, but for the last.
+        auto serverAt = [&](uint32_t i) {
+            if (i == 0 || chunk % 2 == 0)
+            {
+                return (root + i) % n;
+            }
+            return (root + (n % 2 == 1 ? n - i : i % (n - 1) + 1)) % n;
+        };
+        std::vector<NodeId> parent(n, root);
+        for (uint32_t i = 1; i < n; ++i)
+        {
+            // In an in-order binary tree over 1..n-1 the lowest bit of i is its height; a parent
+            // that would lie past the end is replaced by the next one that does not.
+            const uint32_t lowest = i & -i;
+            const uint32_t up = (i ^ lowest) | (lowest << 1);
+            parent[serverAt(i)] = serverAt(up < n ? up : i ^ lowest);
+        }
+        trees.push_back(MakeSymmetricTree(std::move(parent), true));
+    }
+    return ScheduleFlowTrees(state, trees);
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,737 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-topology.h"
+#include "ns3/test.h"
+#include "ns3/topology-generators.h"
+#include "ns3/topology-spec.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <set>
+#include <utility>
+
+using namespace ns3;
+using namespace ns3::allreduce;
+
+namespace
+{
+
+/// @return the message of the InputError that the call ends with, or "" if there is none
+std::string
+GetError(const std::function<void()>& call)
+{
+    try
+    {
+        call();
+    }
+    catch (const InputError& error)
+    {
+        return error.what();
+    }
+    return "";
+}
+
+/// @return the roots of nServers * m chunks, m for each server
+std::vector<NodeId>
+MakeRoots(uint32_t nServers, uint32_t m)
+{
+    std::vector<NodeId> roots;
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        roots.insert(roots.end(), m, server);
+    }
+    return roots;
+}
+
+/// @return the bound of that name, or one of 0 rounds if there is none
+LowerBound
+GetBound(const LowerBounds& bounds, const std::string& name)
+{
+    for (const LowerBound& bound : bounds.all)
+    {
+        if (bound.name == name)
+        {
+            return bound;
+        }
+    }
+    return {"none", 0, {}};
+}
+
+/// @return the bound of that name for m chunks at each server
+LowerBound
+GetBound(const Topology& topology, const std::string& name, uint32_t m = 1)
+{
+    return GetBound(ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), m)), name);
+}
+
+/// @return a connected random network
+Topology
+MakeRandom(std::mt19937& rng, uint32_t maxServers, uint32_t maxSwitches, uint32_t maxCapacity)
+{
+    auto draw = [&](uint32_t low, uint32_t high) -> uint32_t {
+        return low + rng() % (high - low + 1);
+    };
+    while (true)
+    {
+        const uint32_t nServers = draw(2, maxServers);
+        const uint32_t nNodes = nServers + draw(0, maxSwitches);
+        const uint32_t percent = draw(10, 60);
+        std::vector<Link> links;
+        for (NodeId b = 1; b < nNodes; ++b)
+        {
+            for (NodeId a = 0; a < b; ++a)
+            {
+                if (draw(1, 100) <= percent)
+                {
+                    links.push_back({a, b, draw(1, maxCapacity)});
+                }
+            }
+        }
+        Topology topology("random", nServers, nNodes - nServers, std::move(links));
+        if (topology.AreServersConnected())
+        {
+            return topology;
+        }
+    }
+}
+
+/// @return a chain of switches, each with servers that are as fast as each other
+Topology
+MakeRandomRacks(std::mt19937& rng, uint32_t nServers, uint32_t nSwitches)
+{
+    std::vector<Link> links;
+    std::vector<uint32_t> speeds;
+    for (uint32_t i = 0; i < nSwitches; ++i)
+    {
+        speeds.push_back(1 + rng() % 5);
+        if (i > 0)
+        {
+            const uint32_t capacity = 1 + rng() % 3;
+            links.push_back({nServers + i - 1, nServers + i, capacity});
+        }
+    }
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        const uint32_t rack = rng() % nSwitches;
+        links.push_back({server, nServers + rack, speeds[rack]});
+    }
+    return {"racks", nServers, nSwitches, std::move(links)};
+}
+
+/// @return a clique of servers, as links
+std::vector<Link>
+MakeClique(NodeId first, uint32_t count, uint32_t capacity)
+{
+    std::vector<Link> links;
+    for (NodeId b = first; b < first + count; ++b)
+    {
+        for (NodeId a = first; a < b; ++a)
+        {
+            links.push_back({a, b, capacity});
+        }
+    }
+    return links;
+}
+
+/// @return by set of servers (a bit mask): the least cut, over all places of the switches
+std::vector<uint64_t>
+ComputeAllCuts(const Topology& topology)
+{
+    const uint32_t nServers = topology.GetNServers();
+    std::vector<uint64_t> cuts(1 << nServers, UINT64_MAX);
+    for (uint32_t side = 0; side < 1U << topology.GetNNodes(); ++side)
+    {
+        uint64_t capacity = 0;
+        for (const Link& link : topology.GetLinks())
+        {
+            capacity += (side >> link.a & 1) && !(side >> link.b & 1) ? link.capacity : 0;
+            capacity += (side >> link.b & 1) && !(side >> link.a & 1) ? link.capacity : 0;
+        }
+        uint64_t& cut = cuts[side & (cuts.size() - 1)];
+        cut = std::min(cut, capacity);
+    }
+    return cuts;
+}
+
+/// @return the sum of the capacities at the servers of a bit mask
+uint64_t
+SumPorts(const Topology& topology, uint32_t servers)
+{
+    uint64_t sum = 0;
+    for (const Link& link : topology.GetLinks())
+    {
+        sum += topology.IsServer(link.a) && (servers >> link.a & 1) ? link.capacity : 0;
+        sum += topology.IsServer(link.b) && (servers >> link.b & 1) ? link.capacity : 0;
+    }
+    return sum;
+}
+
+/// @return the servers as a bit mask
+uint32_t
+ToMask(const std::vector<NodeId>& servers)
+{
+    uint32_t mask = 0;
+    for (const NodeId server : servers)
+    {
+        mask |= 1U << server;
+    }
+    return mask;
+}
+
+uint64_t
+DivideUp(uint64_t numerator, uint64_t denominator)
+{
+    return (numerator + denominator - 1) / denominator;
+}
+
+/// The reference instances, and the closed form where all servers have as many ports.
+class KnownBoundsTestCase : public TestCase
+{
+  public:
+    KnownBoundsTestCase()
+        : TestCase("Bounds of the reference instances")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::vector<std::pair<std::string, uint64_t>> expected{
+            {"bcube:3,1", 8},
+            {"bcube:4,1", 15},
+            {"bcube:5,1", 24},
+            {"bcube:6,1", 35},
+            {"bcube:3,2", 18},
+            {"bcube:4,2", 42},
+            {"dcell:3,1", 11},
+            {"dcell:4,1", 19},
+            {"dcell:5,1", 29},
+            {"dcell:6,1", 41},
+            {"dcell:2,2", 28},
+            {"jellyfish:10,3,2", 38},
+            {"jellyfish:16,4,2", 62},
+            {"jellyfish:20,4,1", 38},
+            {"jellyfish:20,5,3", 118},
+            {"jellyfish:32,6,4", 254},
+        };
+        for (const auto& [name, rounds] : expected)
+        {
+            const Topology topology = ParseTopology(name);
+            const uint32_t nServers = topology.GetNServers();
+            CheckBest(topology, 1, rounds);
+            const uint32_t nPorts = topology.GetPorts(0).size();
+            CheckBest(topology, nPorts, 2 * (nServers - 1));
+            CheckBest(topology, 5, DivideUp(10 * (nServers - 1), nPorts));
+        }
+    }
+
+    void CheckBest(const Topology& topology, uint32_t m, uint64_t rounds)
+    {
+        const LowerBounds bounds =
+            ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), m));
+        NS_TEST_ASSERT_MSG_EQ(bounds.GetBest().rounds, rounds, topology.GetName() << " m=" << m);
+        NS_TEST_ASSERT_MSG_EQ(bounds.GetBest().name, "ports", topology.GetName() << " m=" << m);
+    }
+};
+
+/// Networks with a bottleneck that is known.
+class BottleneckTestCase : public TestCase
+{
+  public:
+    BottleneckTestCase()
+        : TestCase("Cut and region bounds name the bottleneck")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        CheckCliques();
+        CheckSlowRack();
+        CheckThinSwitch();
+    }
+
+    /// Cliques of 4 and 5 servers, joined by one link.
+    void CheckCliques()
+    {
+        std::vector<Link> links = MakeClique(0, 5, 1);
+        for (const Link& link : MakeClique(5, 4, 1))
+        {
+            links.push_back(link);
+        }
+        links.push_back({4, 5, 1});
+        const Topology topology("cliques", 9, 0, links);
+        const LowerBounds bounds = ComputeLowerBounds(topology, MakeRoots(9, 2));
+        NS_TEST_ASSERT_MSG_EQ(bounds.GetBest().name, "cut", "cliques");
+        NS_TEST_ASSERT_MSG_EQ(bounds.GetBest().rounds, 18, "all chunks over one link");
+        NS_TEST_ASSERT_MSG_EQ((bounds.GetBest().cut == std::vector<NodeId>{5, 6, 7, 8}),
+                              true,
+                              "the smaller clique");
+    }
+
+    /// Eight servers at a switch with one uplink to a switch with eight fast servers.
+    void CheckSlowRack()
+    {
+        std::vector<Link> links{{16, 17, 1}};
+        for (NodeId server = 0; server < 8; ++server)
+        {
+            links.push_back({server, 16, 1});
+            links.push_back({server + 8, 17, 4});
+        }
+        const LowerBounds bounds = ComputeLowerBounds({"racks", 16, 2, links}, MakeRoots(16, 9));
+        NS_TEST_ASSERT_MSG_EQ(GetBound(bounds, "ports").rounds, 108, "2 * 144 * 15 / 40");
+        NS_TEST_ASSERT_MSG_EQ(GetBound(bounds, "cut").rounds, 144, "one link");
+        NS_TEST_ASSERT_MSG_EQ(GetBound(bounds, "region").rounds, 256, "2 * 8 * 144 / (8 + 1)");
+        NS_TEST_ASSERT_MSG_EQ(ToMask(GetBound(bounds, "region").cut), 0xff, "the slow servers");
+        NS_TEST_ASSERT_MSG_EQ(bounds.GetBest().name, "region", "racks");
+    }
+
+    /// A server's wide link does not help if it leads to a switch with a thin one.
+    void CheckThinSwitch()
+    {
+        std::vector<Link> links = MakeClique(0, 3, 5);
+        links.push_back({3, 4, 9});
+        links.push_back({4, 0, 2});
+        const LowerBound cut = GetBound(Topology("thin", 4, 1, links), "cut", 3);
+        NS_TEST_ASSERT_MSG_EQ(cut.rounds, 6, "12 chunks over capacity 2");
+        NS_TEST_ASSERT_MSG_EQ((cut.cut == std::vector<NodeId>{3}), true, "server 3");
+    }
+};
+
+/// Cut and region bounds against all sets of servers and all places of the switches.
+class BruteForceTestCase : public TestCase
+{
+  public:
+    BruteForceTestCase()
+        : TestCase("Cut and region bounds equal those of brute force")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937 rng(1);
+        uint32_t nRegions = 0;
+        for (uint32_t i = 0; i < 200; ++i)
+        {
+            nRegions += Check(MakeRandom(rng, 8, 3, i % 2 ? 1 : 6), i);
+            nRegions += Check(MakeRandomRacks(rng, 5 + i % 4, 2 + i % 2), i);
+        }
+        NS_TEST_ASSERT_MSG_GT(nRegions, 20, "too few networks whose best bound is a region");
+    }
+
+    /// @return whether a region gives the largest bound
+    bool Check(const Topology& topology, uint32_t index)
+    {
+        // So many chunks that rounding hides nothing.
+        const uint64_t nChunks = 250'000;
+        std::vector<NodeId> roots(nChunks, 0);
+        const LowerBounds bounds = ComputeLowerBounds(topology, roots);
+        const std::vector<uint64_t> cuts = ComputeAllCuts(topology);
+        const uint32_t all = cuts.size() - 1;
+        uint64_t bestCut = 0;
+        uint64_t bestRegion = 0;
+        for (uint32_t set = 1; set < all; ++set)
+        {
+            bestCut = std::max(bestCut, DivideUp(nChunks, cuts[set]));
+            bestRegion = std::max(bestRegion, GetRegionBound(topology, cuts, set, nChunks));
+        }
+        const LowerBound cut = GetBound(bounds, "cut");
+        NS_TEST_EXPECT_MSG_EQ(cut.rounds, bestCut, "network " << index);
+        NS_TEST_EXPECT_MSG_EQ(DivideUp(nChunks, cuts[ToMask(cut.cut)]), bestCut, "the named cut");
+        NS_TEST_EXPECT_MSG_EQ((2 * cut.cut.size() <= topology.GetNServers()), true, "smaller side");
+
+        const LowerBound region = GetBound(bounds, "region");
+        const uint64_t allServers =
+            DivideUp(2 * nChunks * topology.GetNServers(), SumPorts(topology, all));
+        if (bestRegion > std::max(bestCut, allServers))
+        {
+            NS_TEST_EXPECT_MSG_EQ(region.rounds, bestRegion, "network " << index);
+            NS_TEST_EXPECT_MSG_EQ(GetRegionBound(topology, cuts, ToMask(region.cut), nChunks),
+                                  bestRegion,
+                                  "the named region");
+        }
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(region.rounds, bestRegion, "network " << index);
+        return bounds.GetBest().name == "region";
+    }
+
+    uint64_t GetRegionBound(const Topology& topology,
+                            const std::vector<uint64_t>& cuts,
+                            uint32_t set,
+                            uint64_t nChunks)
+    {
+        const uint64_t size = __builtin_popcount(set);
+        return DivideUp(2 * nChunks * size, SumPorts(topology, set) + cuts[set]);
+    }
+};
+
+/// Hop bound on known networks and against shortest paths by Floyd and Warshall.
+class HopBoundTestCase : public TestCase
+{
+  public:
+    HopBoundTestCase()
+        : TestCase("Hop bound")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology path("path", 5, 0, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
+        NS_TEST_ASSERT_MSG_EQ(GetHops(path, {0}), 8, "from one end to the other and back");
+        NS_TEST_ASSERT_MSG_EQ(GetHops(path, {2}), 4, "root in the middle");
+        NS_TEST_ASSERT_MSG_EQ(GetHops(path, {2, 2, 1}), 6, "the worst root counts");
+        const Topology chain("chain", 2, 3, {{0, 2}, {2, 3}, {3, 4}, {4, 1}});
+        NS_TEST_ASSERT_MSG_EQ(GetHops(chain, {0, 1}), 2, "switches do not count");
+        CheckAll("torus:6", 6);
+        CheckAll("torus:4x5", 8);
+        CheckAll("torus:3x3x3", 6);
+        CheckAll("bcube:4,2", 6);
+        CheckAll("dcell:4,1", 6);
+        CheckAll("fattree:4", 2);
+        CheckAll("jellyfish:16,4,2", 2);
+        std::mt19937 rng(2);
+        for (uint32_t i = 0; i < 200; ++i)
+        {
+            const Topology topology = MakeRandom(rng, 8, 4, 1);
+            const NodeId root = rng() % topology.GetNServers();
+            NS_TEST_ASSERT_MSG_EQ(GetHops(topology, {root}),
+                                  2 * GetEccentricity(topology, root),
+                                  "network " << i);
+        }
+    }
+
+    void CheckAll(const std::string& name, uint64_t rounds)
+    {
+        NS_TEST_ASSERT_MSG_EQ(GetBound(ParseTopology(name), "hops").rounds, rounds, name);
+    }
+
+    uint64_t GetHops(const Topology& topology, const std::vector<NodeId>& roots)
+    {
+        return GetBound(ComputeLowerBounds(topology, roots), "hops").rounds;
+    }
+
+    uint64_t GetEccentricity(const Topology& topology, NodeId root)
+    {
+        const uint32_t n = topology.GetNNodes();
+        std::vector<std::vector<uint64_t>> distance(n, std::vector<uint64_t>(n, 1000));
+        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        {
+            distance[topology.GetSource(link)][topology.GetTarget(link)] =
+                topology.IsServer(topology.GetSource(link));
+        }
+        for (NodeId k = 0; k < n; ++k)
+        {
+            for (NodeId i = 0; i < n; ++i)
+            {
+                for (NodeId j = 0; j < n; ++j)
+                {
+                    distance[i][j] = std::min(distance[i][j], distance[i][k] + distance[k][j]);
+                }
+            }
+        }
+        uint64_t eccentricity = 0;
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            eccentricity = std::max(eccentricity, server == root ? 0 : distance[server][root]);
+        }
+        return eccentricity;
+    }
+};
+
+/**
+ * Finds the true optimum of a tiny instance by breadth-first search over all states. A chunk's
+ * state is a set of servers: those that hold contributions or, once only the root does, those that
+ * hold the final sum.
+ */
+class ExhaustiveSearch
+{
+  public:
+    ExhaustiveSearch(const Topology& topology, std::vector<NodeId> roots)
+        : m_topology(topology),
+          m_roots(std::move(roots)),
+          m_all((1U << topology.GetNServers()) - 1)
+    {
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            ListPaths({server}, {});
+        }
+    }
+
+    /// @return the least number of rounds, or the limit if it is not less than that
+    uint64_t Run(uint64_t limit)
+    {
+        const State start(m_roots.size(), {false, m_all});
+        const State end(m_roots.size(), {true, m_all});
+        std::set<State> seen{start};
+        m_next = {start};
+        for (uint64_t round = 1; round < limit; ++round)
+        {
+            const std::set<State> current = std::exchange(m_next, {});
+            for (const State& state : current)
+            {
+                m_stayed = state;
+                m_arrived.assign(m_roots.size(), 0);
+                m_load.assign(m_topology.GetNDirectedLinks(), 0);
+                ChooseWorkloads(0, 0);
+            }
+            if (m_next.count(end))
+            {
+                return round;
+            }
+            for (auto it = m_next.begin(); it != m_next.end();)
+            {
+                it = seen.insert(*it).second ? std::next(it) : m_next.erase(it);
+            }
+        }
+        return limit;
+    }
+
+  private:
+    struct ChunkState
+    {
+        bool final;       //!< whether the sum is final
+        uint32_t holders; //!< who holds something of it
+
+        bool operator<(const ChunkState& other) const
+        {
+            return std::pair(final, holders) < std::pair(other.final, other.holders);
+        }
+    };
+
+    using State = std::vector<ChunkState>;
+
+    struct Route
+    {
+        NodeId source;
+        NodeId target;
+        std::vector<DirectedLinkId> links;
+    };
+
+    void ListPaths(Path path, std::vector<DirectedLinkId> links)
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(path.back()))
+        {
+            if (std::find(path.begin(), path.end(), port.neighbor) != path.end())
+            {
+                continue;
+            }
+            links.push_back(port.out);
+            if (m_topology.IsServer(port.neighbor))
+            {
+                m_routes.push_back({path.front(), port.neighbor, links});
+            }
+            else
+            {
+                path.push_back(port.neighbor);
+                ListPaths(path, links);
+                path.pop_back();
+            }
+            links.pop_back();
+        }
+    }
+
+    /// Try, from this chunk and route on, all sets of workloads that fit into the round.
+    void ChooseWorkloads(uint32_t chunk, uint32_t route)
+    {
+        if (chunk == m_roots.size())
+        {
+            m_next.insert(GetOutcome());
+            return;
+        }
+        if (route == m_routes.size())
+        {
+            ChooseWorkloads(chunk + 1, 0);
+            return;
+        }
+        ChooseWorkloads(chunk, route + 1);
+        const Route& r = m_routes[route];
+        if (!IsUseful(chunk, r) || !HasRoom(r))
+        {
+            return;
+        }
+        const uint32_t stayed = m_stayed[chunk].holders;
+        const uint32_t arrived = m_arrived[chunk];
+        m_stayed[chunk].holders &= m_stayed[chunk].final ? m_all : ~(1U << r.source);
+        m_arrived[chunk] |= 1U << r.target;
+        AddLoad(r, 1);
+        ChooseWorkloads(chunk, route + 1);
+        AddLoad(r, -1);
+        m_stayed[chunk].holders = stayed;
+        m_arrived[chunk] = arrived;
+    }
+
+    bool IsUseful(uint32_t chunk, const Route& r) const
+    {
+        const ChunkState& state = m_stayed[chunk];
+        const bool holds = state.holders >> r.source & 1;
+        const bool reached = (state.holders | m_arrived[chunk]) >> r.target & 1;
+        return holds && (state.final ? !reached : r.source != m_roots[chunk]);
+    }
+
+    bool HasRoom(const Route& r) const
+    {
+        return std::all_of(r.links.begin(), r.links.end(), [&](DirectedLinkId link) {
+            return m_load[link] < m_topology.GetCapacity(link);
+        });
+    }
+
+    void AddLoad(const Route& r, int32_t sign)
+    {
+        for (const DirectedLinkId link : r.links)
+        {
+            m_load[link] += sign;
+        }
+    }
+
+    /// @return the state after the round that has been chosen
+    State GetOutcome() const
+    {
+        State state = m_stayed;
+        for (uint32_t chunk = 0; chunk < m_roots.size(); ++chunk)
+        {
+            state[chunk].holders |= m_arrived[chunk];
+            state[chunk].final |= state[chunk].holders == 1U << m_roots[chunk];
+        }
+        return state;
+    }
+
+    const Topology& m_topology;      //!< the network
+    std::vector<NodeId> m_roots;     //!< by chunk
+    uint32_t m_all;                  //!< all servers
+    std::vector<Route> m_routes;     //!< between two servers, over switches only
+    State m_stayed;                  //!< what has not been sent away in this round
+    std::vector<uint32_t> m_arrived; //!< by chunk: who receives something in this round
+    std::vector<uint32_t> m_load;    //!< by directed link: workloads of this round
+    std::set<State> m_next;          //!< states that the round can lead to
+};
+
+/// No bound is larger than the true optimum of tiny instances.
+class OptimumTestCase : public TestCase
+{
+  public:
+    OptimumTestCase()
+        : TestCase("Bounds do not exceed the optimum of exhaustive search")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology pair("pair", 2, 0, {{0, 1}});
+        const Topology triangle("triangle", 3, 0, MakeClique(0, 3, 1));
+        const Topology path("path", 3, 0, {{0, 1}, {1, 2}});
+        const Topology star("star", 3, 1, {{0, 3}, {1, 3}, {2, 3}});
+        const Topology rack("rack", 4, 2, {{0, 4}, {1, 4}, {4, 5}, {2, 5, 3}, {3, 5, 3}});
+        CheckOptimum(pair, {0, 1}, 2);
+        CheckOptimum(pair, {0, 0, 1, 1}, 4);
+        CheckOptimum(pair, {0, 0, 0}, 4);
+        CheckOptimum(triangle, {0, 1, 2}, 2);
+        CheckOptimum(triangle, {0, 0, 1}, 3);
+        CheckOptimum(path, {0}, 4);
+        CheckOptimum(path, {1}, 2);
+        CheckOptimum(path, {0, 1, 2}, 4);
+        CheckOptimum(star, {0, 1, 2}, 4);
+        CheckOptimum(star, {0, 0, 1}, 5);
+        CheckOptimum(rack, {2, 3}, 5);
+        CheckRandom();
+    }
+
+    void CheckOptimum(const Topology& topology, const std::vector<NodeId>& roots, uint64_t expected)
+    {
+        const uint64_t optimum = ExhaustiveSearch(topology, roots).Run(10);
+        NS_TEST_EXPECT_MSG_EQ(optimum, expected, topology.GetName());
+        CheckBounds(topology, roots, optimum);
+    }
+
+    /// @return whether the largest bound is the optimum
+    bool CheckBounds(const Topology& topology, const std::vector<NodeId>& roots, uint64_t optimum)
+    {
+        const LowerBounds bounds = ComputeLowerBounds(topology, roots);
+        for (const LowerBound& bound : bounds.all)
+        {
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(bound.rounds, optimum, topology.GetName() << bound.name);
+        }
+        return bounds.GetBest().rounds == optimum;
+    }
+
+    void CheckRandom()
+    {
+        std::mt19937 rng(3);
+        uint32_t nTight = 0;
+        for (uint32_t i = 0; i < 150; ++i)
+        {
+            const Topology topology = MakeRandom(rng, 4, 2, 2);
+            const uint32_t nServers = topology.GetNServers();
+            std::vector<NodeId> roots(1 + rng() % (nServers == 4 ? 2 : 3));
+            for (NodeId& root : roots)
+            {
+                root = rng() % nServers;
+            }
+            nTight += CheckBounds(topology, roots, ExhaustiveSearch(topology, roots).Run(20));
+        }
+        NS_TEST_ASSERT_MSG_GT(nTight, 75, "the bounds are loose on most instances");
+    }
+};
+
+/// What there is no schedule for, and what needs none.
+class BoundsInputTestCase : public TestCase
+{
+  public:
+    BoundsInputTestCase()
+        : TestCase("Bounds of unusual input")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology apart("apart", 4, 1, {{0, 1}, {2, 3}, {1, 4}});
+        CheckMessage(apart, {0}, "server 0 and server 2 cannot reach each other");
+        CheckMessage(Topology("apart", 2, 0, {}), {0}, "server 0 and server 1");
+        CheckMessage(MakeTorus({3}), {0, 3}, "chunk 1 has root 3");
+        const Topology alone("alone", 1, 0, {});
+        NS_TEST_ASSERT_MSG_EQ(ComputeLowerBounds(alone, {0, 0}).GetBest().rounds, 0, "one server");
+        NS_TEST_ASSERT_MSG_EQ(ComputeLowerBounds(MakeTorus({3}), {}).GetBest().rounds,
+                              0,
+                              "no chunk");
+        const uint32_t huge = UINT32_MAX;
+        const Topology wide("wide", 3, 0, {{0, 1, huge}, {1, 2, huge}});
+        NS_TEST_ASSERT_MSG_EQ(GetBound(wide, "cut").rounds, 1, "capacities of 32 bits");
+    }
+
+    void CheckMessage(const Topology& topology,
+                      const std::vector<NodeId>& roots,
+                      const std::string& part)
+    {
+        const std::string message = GetError([&] { ComputeLowerBounds(topology, roots); });
+        NS_TEST_ASSERT_MSG_NE(message.find(part), std::string::npos, message);
+        NS_TEST_ASSERT_MSG_EQ(message.find(topology.GetName()), 0, message);
+    }
+};
+
+/// @ingroup allreduce-test
+class BoundsTestSuite : public TestSuite
+{
+  public:
+    BoundsTestSuite()
+        : TestSuite("allreduce-bounds", TestSuite::Type::UNIT)
+    {
+        AddTestCase(new KnownBoundsTestCase);
+        AddTestCase(new BottleneckTestCase);
+        AddTestCase(new BruteForceTestCase);
+        AddTestCase(new HopBoundTestCase);
+        AddTestCase(new OptimumTestCase);
+        AddTestCase(new BoundsInputTestCase);
+    }
+};
+
+BoundsTestSuite g_boundsTestSuite; //!< registers the suite
+
+} // namespace

@@ -1,0 +1,7 @@
+#! /usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+
+# What ns-3's test.py runs besides the suites: (command, do_run, do_valgrind_run).
+cpp_examples = []
+
+python_examples = []

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the module on its own and runs every check on it. Arguments go to CMake.
+
+set -euo pipefail
+# shellcheck source=utils/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+make_scratch
+
+all_ascii()
+{
+    ! grep -InP '[^\x00-\x7F]' "${files[@]}"
+}
+
+formatted()
+{
+    local complaints
+    complaints=$("$clang_format" --dry-run --Werror "${cpp_files[@]}" 2>&1) || {
+        grep error <<<"$complaints"
+        return 1
+    }
+}
+
+# A suite that CMake does not know is never run, and nobody notices.
+all_listed()
+{
+    local file unlisted=0
+    for file in "${cpp_files[@]}"; do
+        case $file in
+        examples/*.cc) grep -qw "$(basename "$file" .cc)" examples/CMakeLists.txt ;;
+        model/* | helper/* | test/*.cc) grep -qw "$file" CMakeLists.txt ;;
+        esac || {
+            echo "$file"
+            unlisted=1
+        }
+    done
+    return "$unlisted"
+}
+
+# Another release of clang-format lays out code in another way.
+find_clang_format()
+{
+    local name
+    for name in clang-format-14 clang-format; do
+        if [[ $("$name" --version 2>/dev/null) == *'version 14.'* ]]; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+check_files()
+{
+    mapfile -t files < <(module_files)
+    mapfile -t cpp_files < <(printf '%s\n' "${files[@]}" | grep -E '\.(cc|h)$')
+    clang_format=$(find_clang_format)
+    check "all files are ASCII" all_ascii
+    check "CMake lists all sources" all_listed
+    if [[ -n $clang_format ]]; then
+        check "clang-format" formatted
+    else
+        echo "SKIP               clang-format: there is no version 14"
+    fi
+}
+
+check_suites()
+{
+    local runner=$build_dir/bin/allreduce-test-runner suite suites
+    suites=$("$runner" --list | xargs) || true
+    [[ -n $suites ]] || check "the runner has suites" false
+    for suite in $suites; do
+        check "$suite" limited "$runner" --verbose --test-name="$suite"
+    done
+}
+
+build_first build_standalone "$@"
+cd "$module_dir"
+check_files
+cd "$scratch"
+check_suites
+if [[ -x $module_dir/utils/check-programs.sh ]]; then
+    check "programs" limited "$module_dir/utils/check-programs.sh"
+fi
+report

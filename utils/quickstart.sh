@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Installs what is missing, builds the module on its own in build/ and runs the main job.
+# Arguments go to CMake.
+
+set -euo pipefail
+# shellcheck source=utils/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+build_standalone "$@"
+say "running build/bin/allreduce-topology"
+"$build_dir/bin/allreduce-topology" || die "allreduce-topology failed"

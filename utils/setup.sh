@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Sourced by the scripts of this folder: packages, the standalone build, and the counting of checks.
+# ALLREDUCE_BUILD_DIR, ALLREDUCE_JOBS and ALLREDUCE_TIMEOUT (seconds for one check) override the defaults.
+
+export LC_ALL=C
+module_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build_dir=${ALLREDUCE_BUILD_DIR:-$module_dir/build}
+jobs=${ALLREDUCE_JOBS:-$(nproc)}
+time_limit=${ALLREDUCE_TIMEOUT:-900}
+
+build_packages=(ccache cmake g++ libboost-program-options-dev make nlohmann-json3-dev)
+# The CMake files of libns3-dev name files of the other five, on which it does not depend.
+ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
+torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
+
+say()
+{
+    printf '== %s\n' "$*"
+}
+
+die()
+{
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# Makes a scratch folder, removed when the script ends.
+make_scratch()
+{
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+}
+
+missing_packages()
+{
+    command -v dpkg-query >/dev/null || return 0
+    local package
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+            echo "$package"
+    done
+}
+
+apt_get()
+{
+    local sudo=()
+    ((EUID == 0)) || sudo=(sudo)
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=600 "$@"
+}
+
+# Installs what is missing of the named packages; fails if it cannot.
+install_packages()
+{
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    ((${#missing[@]} > 0)) || return 0
+    say "installing ${missing[*]}"
+    if ((EUID != 0)) && ! command -v sudo >/dev/null; then
+        echo "neither root nor sudo: run 'apt-get install ${missing[*]}' as root" >&2
+        return 1
+    fi
+    local log
+    log=$(mktemp)
+    if apt_get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 ||
+        { apt_get update && apt_get install -y --no-install-recommends "${missing[@]}"; } \
+            >"$log" 2>&1; then
+        rm "$log"
+    else
+        tail -n 5 "$log" >&2
+        rm "$log"
+        return 1
+    fi
+}
+
+# LibTorch is large and not everywhere to be had; without it only the learned policies are missing.
+install_torch()
+{
+    install_packages "${torch_packages[@]}" ||
+        say "going on without LibTorch: the scheduler hrl is left out"
+}
+
+# Installs what the standalone build needs and builds; the arguments go to CMake.
+build_standalone()
+{
+    install_packages "${build_packages[@]}" "${ns3_packages[@]}" ||
+        die "could not install the packages that the build needs"
+    install_torch
+    say "configuring $build_dir"
+    local log
+    log=$(cmake -S "$module_dir" -B "$build_dir" "$@" 2>&1) || {
+        printf '%s\n' "$log" >&2
+        die "CMake could not configure the build"
+    }
+    grep -- '-- allreduce: ' <<<"$log" || true
+    say "building with $jobs jobs"
+    cmake --build "$build_dir" --parallel "$jobs" || die "the build failed"
+}
+
+# Lists the module's own files, relative to its root: no build products, nothing that git ignores.
+module_files()
+{
+    local file
+    (
+        cd "$module_dir" || exit
+        { [[ -e .git ]] && git ls-files --cached --others --exclude-standard 2>/dev/null; } ||
+            find . -path './build*' -prune -o -type f -printf '%P\n'
+    ) | sort -u | while read -r file; do
+        [[ ! -f $module_dir/$file ]] || printf '%s\n' "$file"
+    done
+}
+
+passed=0
+failed=0
+
+# Runs a command that checks something; shows what it said only if it fails.
+check()
+{
+    local name=$1 start=${EPOCHREALTIME/./} status=0 log
+    shift
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    local ms=$(((${EPOCHREALTIME/./} - start) / 1000)) verdict=PASS
+    ((status == 0)) || verdict=FAIL
+    printf '%s %6d.%03d s  %s\n' "$verdict" $((ms / 1000)) $((ms % 1000)) "$name"
+    if ((status == 0)); then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        tail -n 40 "$log" | sed 's/^/    /'
+        if ((status == 124)); then
+            echo "    stopped: no end after $time_limit s"
+        else
+            echo "    exit status $status"
+        fi
+    fi
+    rm "$log"
+}
+
+# For commands that might hang.
+limited()
+{
+    timeout --kill-after=10 "$time_limit" "$@"
+}
+
+# The last line of a checking script, and its exit status.
+report()
+{
+    echo "$passed passed, $failed failed"
+    ((failed == 0 && passed > 0))
+}
+
+# Runs what has to succeed before there is anything to check. Not in a condition: there, set -e is off.
+build_first()
+{
+    local status
+    set +e
+    (
+        set -e
+        "$@"
+    )
+    status=$?
+    set -e
+    if ((status != 0)); then
+        failed=1
+        report
+    fi
+}
