@@ -136,7 +136,6 @@ ProgramOptions::Parse(int argc, char* argv[])
     {
         options::command_line_parser parser(argc, argv);
         parser.options(m_impl->description);
-        parser.positional({});
         parser.allow_unregistered();
         const auto style = options::command_line_style::allow_long |
                            options::command_line_style::long_allow_adjacent |

@@ -107,24 +107,32 @@ ResultWriter::Add(const nlohmann::ordered_json& row)
 void
 ResultWriter::AddTableRow(const nlohmann::ordered_json& row)
 {
-    // Names stand to the left, numbers to the right; the first row decides which a column is.
     if (m_nRows == 0)
     {
+        nlohmann::ordered_json titles;
         for (const Column& column : m_columns)
         {
-            const bool isText = GetValue(row, column.key).is_string();
-            m_out << (isText ? std::left : std::right) << std::setw(column.width) << column.title
-                  << "  ";
+            titles[column.key] = column.title;
         }
-        m_out << "\n";
+        WriteLine(titles, row);
     }
+    WriteLine(row, row);
+}
+
+void
+ResultWriter::WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ordered_json& row)
+{
+    // Names stand to the left of their column, numbers and their titles to the right.
+    std::ostringstream line;
     for (const Column& column : m_columns)
     {
-        const nlohmann::ordered_json value = GetValue(row, column.key);
-        m_out << (value.is_string() ? std::left : std::right) << std::setw(column.width)
-              << FormatValue(value, column.decimals) << "  ";
+        line << (GetValue(row, column.key).is_string() ? std::left : std::right)
+             << std::setw(column.width) << FormatValue(GetValue(texts, column.key), column.decimals)
+             << "  ";
     }
-    m_out << "\n";
+    std::string text = line.str();
+    text.erase(text.find_last_not_of(' ') + 1);
+    m_out << text << "\n";
 }
 
 void

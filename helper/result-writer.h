@@ -61,6 +61,7 @@ class ResultWriter
 
   private:
     void AddTableRow(const nlohmann::ordered_json& row);
+    void WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ordered_json& row);
     void AddJsonRow(const nlohmann::ordered_json& row);
     void AddCsvRow(const nlohmann::ordered_json& row);
 

@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * @file
+ * @ingroup allreduce
+ * Says what topologies are made of, and sends a TCP flow through each along a pinned path.
+ */
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-program-options.h"
+#include "ns3/bulk-send-helper.h"
+#include "ns3/inet-socket-address.h"
+#include "ns3/packet-sink-helper.h"
+#include "ns3/packet-sink.h"
+#include "ns3/result-writer.h"
+#include "ns3/simulator.h"
+#include "ns3/topology-file.h"
+#include "ns3/topology-helper.h"
+#include "ns3/topology-metrics.h"
+#include "ns3/topology-options.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+using namespace ns3;
+using namespace ns3::allreduce;
+
+namespace
+{
+
+constexpr uint16_t PORT = 5000; //!< that the flow goes to
+
+/// What can be asked for.
+struct Options
+{
+    TopologyOptions topologies;  //!< which
+    uint64_t bytes{10'000'000};  //!< that the flow sends
+    bool noFlow{false};          //!< only describe
+    std::string format{"table"}; //!< of the results
+    std::string writeJson;       //!< where to write the topology as JSON
+    std::string writeLinkList;   //!< where to write the topology as a plain list
+};
+
+/// @return the server farthest from server 0
+NodeId
+FindFarthestServer(const Topology& topology)
+{
+    const std::vector<uint32_t> distance = ComputeDistances(topology, 0);
+    return std::max_element(distance.begin(), distance.begin() + topology.GetNServers()) -
+           distance.begin();
+}
+
+nlohmann::ordered_json
+Describe(const Topology& topology)
+{
+    uint32_t fewest = UNREACHABLE;
+    uint32_t most = 0;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        const uint32_t nPorts = topology.GetPorts(server).size();
+        fewest = std::min(fewest, nPorts);
+        most = std::max(most, nPorts);
+    }
+    return {{"topology", topology.GetName()},
+            {"servers", topology.GetNServers()},
+            {"switches", topology.GetNSwitches()},
+            {"links", topology.GetNLinks()},
+            {"fewest_server_ports", fewest},
+            {"most_server_ports", most},
+            {"diameter", ComputeDiameter(topology)}};
+}
+
+/// Counts the directed links that carry something.
+class LinkWatcher
+{
+  public:
+    explicit LinkWatcher(const TopologyHelper& network)
+        : m_isUsed(network.GetTopology().GetNDirectedLinks(), false)
+    {
+        for (DirectedLinkId link = 0; link < m_isUsed.size(); ++link)
+        {
+            network.GetDevice(link)->TraceConnectWithoutContext(
+                "PhyTxEnd",
+                MakeBoundCallback(&LinkWatcher::Note, this, link));
+        }
+    }
+
+    /// @return how many directed links carried something
+    uint32_t CountUsed() const
+    {
+        return std::count(m_isUsed.begin(), m_isUsed.end(), true);
+    }
+
+  private:
+    static void Note(LinkWatcher* watcher, DirectedLinkId link, Ptr<const Packet>)
+    {
+        watcher->m_isUsed[link] = true;
+    }
+
+    std::vector<bool> m_isUsed; //!< by directed link
+};
+
+/// Sends a flow from server 0 to the farthest one and adds what happened to the row.
+void
+RunFlow(const Topology& topology, uint64_t bytes, nlohmann::ordered_json& row)
+{
+    TopologyHelper network(topology);
+    network.Install();
+    const NodeId target = FindFarthestServer(topology);
+    const Path path = FindShortestPath(topology, 0, target);
+    network.PinFlow(path, "ns3::TcpSocketFactory", 0, PORT);
+
+    const InetSocketAddress address(network.GetServerAddress(target), PORT);
+    PacketSinkHelper sinkHelper("ns3::TcpSocketFactory",
+                                InetSocketAddress(Ipv4Address::GetAny(), PORT));
+    const auto sink = DynamicCast<PacketSink>(sinkHelper.Install(network.GetServer(target)).Get(0));
+    BulkSendHelper source("ns3::TcpSocketFactory", address);
+    source.SetAttribute("MaxBytes", UintegerValue(bytes));
+    source.Install(network.GetServer(0));
+
+    const LinkWatcher watcher(network);
+    Time arrival;
+    sink->TraceConnectWithoutContext(
+        "Rx",
+        MakeBoundCallback(
+            +[](Time* time, Ptr<const Packet>, const Address&) { *time = Simulator::Now(); },
+            &arrival));
+    Simulator::Run();
+    const uint64_t received = sink->GetTotalRx();
+    const uint32_t nUsed = watcher.CountUsed();
+    Simulator::Destroy();
+
+    row["path"] = FormatPath(path);
+    row["links_on_path"] = path.size() - 1;
+    row["directed_links_used"] = nUsed;
+    row["bytes_received"] = received;
+    row["flow_ms"] = arrival.GetSeconds() * 1e3;
+    if (received != bytes)
+    {
+        FailInput(topology.GetName(), ": ", received, " of ", bytes, " bytes arrived");
+    }
+}
+
+void
+WriteFile(const std::string& path,
+          const Topology& topology,
+          void (*write)(const Topology&, std::ostream&))
+{
+    if (path.empty())
+    {
+        return;
+    }
+    std::ofstream out(path);
+    write(topology, out);
+    if (!out.flush())
+    {
+        FailInput("file ", path, ": cannot be written");
+    }
+}
+
+int
+Run(int argc, char* argv[])
+{
+    Options options;
+    options.topologies.specs = {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2"};
+    ProgramOptions parser("allreduce-topology",
+                          "says what topologies are made of and sends a pinned flow through each");
+    options.topologies.AddTo(parser);
+    parser.Add("bytes", options.bytes, "that the flow sends");
+    parser.Add("no-flow", options.noFlow, "only describe the topologies");
+    parser.Add("format", options.format, "table, json or csv");
+    parser.Add("write-json", options.writeJson, "write the (last) topology to this file");
+    parser.Add("write-list", options.writeLinkList, "the same, as ASTRA-sim's plain list");
+    if (!parser.Parse(argc, argv))
+    {
+        return 0;
+    }
+
+    std::vector<ResultWriter::Column> columns = {{"topology", "topology", 20},
+                                                 {"servers", "servers", 7},
+                                                 {"switches", "switches", 8},
+                                                 {"links", "links", 6},
+                                                 {"most_server_ports", "ports", 5},
+                                                 {"diameter", "diameter", 8}};
+    if (!options.noFlow)
+    {
+        columns.push_back({"flow_ms", "flow ms", 8, 3});
+        columns.push_back({"path", "pinned path", 24});
+    }
+    ResultWriter writer(std::cout, ParseFormat(options.format), columns);
+    for (const Topology& topology : options.topologies.Make())
+    {
+        nlohmann::ordered_json row = Describe(topology);
+        if (!options.noFlow)
+        {
+            RunFlow(topology, options.bytes, row);
+        }
+        writer.Add(row);
+        WriteFile(options.writeJson, topology, WriteTopologyJson);
+        WriteFile(options.writeLinkList, topology, WriteLinkList);
+    }
+    return 0;
+}
+
+} // namespace
+
+int
+main(int argc, char* argv[])
+{
+    return RunProgram("allreduce-topology", [=] { return Run(argc, argv); });
+}

@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "plan-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/boolean.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/topology-builder.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+void
+PlanOptions::AddTo(ProgramOptions& options)
+{
+    topologies.AddTo(options);
+    std::string names;
+    for (const std::string& name : GetSchedulerNames())
+    {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    options.Add("scheduler", schedulers, ',', "any of: all, " + names + ", or a TypeId name");
+    options.Add("chunks-per-server", chunksPerServer, "a number, or auto: as many as ports");
+    options.Add("samples", samples, "plans to choose the best of");
+    options.Add("seed", seed, "where chance comes from");
+    options.Add("forward", isForward, "choose reduces and broadcasts forwards, no mirroring");
+    options.Add("format", format, "table, json or csv");
+}
+
+std::vector<std::string>
+ExpandSchedulers(const PlanOptions& options)
+{
+    std::vector<std::string> names;
+    for (const std::string& name : options.schedulers)
+    {
+        if (name == "all")
+        {
+            const std::vector<std::string> all = GetSchedulerNames();
+            names.insert(names.end(), all.begin(), all.end());
+        }
+        else
+        {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::vector<NodeId>
+MakeRoots(const Topology& topology, const PlanOptions& options)
+{
+    const uint32_t nServers = topology.GetNServers();
+    uint64_t chunksPerServer = 0;
+    if (options.chunksPerServer == "auto")
+    {
+        uint64_t nPorts = 0;
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            nPorts += topology.GetPorts(server).size();
+        }
+        chunksPerServer = std::max<uint64_t>(1, (nPorts + nServers / 2) / nServers);
+    }
+    else
+    {
+        chunksPerServer = ParseNumber(options.chunksPerServer, "--chunks-per-server");
+    }
+    if (chunksPerServer == 0 || chunksPerServer * nServers > TopologyBuilder::MAX_SIZE)
+    {
+        FailInput("--chunks-per-server \"",
+                  options.chunksPerServer,
+                  "\": expected auto or 1 to ",
+                  TopologyBuilder::MAX_SIZE / nServers);
+    }
+    return MakeRoots(nServers, chunksPerServer);
+}
+
+Ptr<AllReduceScheduler>
+MakeScheduler(const std::string& name, const PlanOptions& options)
+{
+    if (options.samples == 0)
+    {
+        FailInput("--samples \"0\": expected 1 or more");
+    }
+    const Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
+    scheduler->SetAttributeFailSafe("Seed", UintegerValue(options.seed));
+    scheduler->SetAttributeFailSafe("Samples", UintegerValue(options.samples));
+    const bool canForward =
+        scheduler->SetAttributeFailSafe("Forward", BooleanValue(options.isForward));
+    if (options.isForward && !canForward)
+    {
+        FailInput("--forward: scheduler ", name, " has no forward mode");
+    }
+    return scheduler;
+}
+
+} // namespace ns3::allreduce

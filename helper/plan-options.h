@@ -1,0 +1,73 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_PLAN_OPTIONS_H
+#define ALLREDUCE_PLAN_OPTIONS_H
+
+#include "allreduce-program-options.h"
+#include "topology-options.h"
+
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief The options that all programs share: which networks, which schedulers, how to write.
+ */
+struct PlanOptions
+{
+    TopologyOptions topologies;          //!< which networks
+    std::vector<std::string> schedulers; //!< as CreateScheduler takes them, or "all"
+    std::string chunksPerServer{"auto"}; //!< a number, or "auto": the server's ports
+    uint32_t samples{1};                 //!< plans to choose the best of
+    uint64_t seed{1};                    //!< where chance comes from
+    bool isForward{false};               //!< plan forwards in time
+    std::string format{"table"};         //!< table, json or csv
+
+    /**
+     * Add the options to a program's.
+     *
+     * @param options the program's
+     */
+    void AddTo(ProgramOptions& options);
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param options what was asked for
+ * @return the names of the schedulers, all that there are in the place of "all"
+ */
+std::vector<std::string> ExpandSchedulers(const PlanOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology a network
+ * @param options what was asked for
+ * @return the root of each chunk; "auto" is the mean number of ports of a server, rounded
+ */
+std::vector<NodeId> MakeRoots(const Topology& topology, const PlanOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param name of the scheduler
+ * @param options seed, samples and direction, as far as the scheduler knows them
+ * @return the scheduler
+ * @throws InputError if there is none of this name, or it cannot plan forwards but should
+ */
+Ptr<AllReduceScheduler> MakeScheduler(const std::string& name, const PlanOptions& options);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_PLAN_OPTIONS_H */

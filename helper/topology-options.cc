@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "topology-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/topology-spec.h"
+
+namespace ns3::allreduce
+{
+
+void
+TopologyOptions::AddTo(ProgramOptions& options)
+{
+    options.Add("topology",
+                specs,
+                ';',
+                std::string("once or more, or a list with ';': ") + TOPOLOGY_GRAMMAR);
+    options.Add("degrade", degrade, "FRACTION[,SEED] of the links to remove");
+    options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
+}
+
+std::vector<Topology>
+TopologyOptions::Make() const
+{
+    std::vector<Topology> topologies;
+    for (const std::string& spec : specs)
+    {
+        Topology topology = ParseTopology(spec);
+        topology = degrade.empty() ? topology : ParseDegrade(topology, degrade);
+        topology = mixed.empty() ? topology : ParseMixed(topology, mixed);
+        if (!topology.AreServersConnected())
+        {
+            FailInput("topology ", topology.GetName(), ": its servers are not connected");
+        }
+        topologies.push_back(std::move(topology));
+    }
+    return topologies;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TOPOLOGY_OPTIONS_H
+#define ALLREDUCE_TOPOLOGY_OPTIONS_H
+
+#include "allreduce-program-options.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief The options that say which networks to work on.
+ */
+struct TopologyOptions
+{
+    std::vector<std::string> specs{"bcube:4,1"}; //!< as ParseTopology takes them
+    std::string degrade;                         //!< FRACTION[,SEED] or empty
+    std::string mixed;                           //!< FRACTION[,SEED] or empty
+
+    /**
+     * Add the options to a program's.
+     *
+     * @param options the program's
+     */
+    void AddTo(ProgramOptions& options);
+
+    /**
+     * @return the networks, degraded and mixed as asked for
+     * @throws InputError if one is not possible, or its servers are not connected
+     */
+    std::vector<Topology> Make() const;
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TOPOLOGY_OPTIONS_H */

@@ -1,0 +1,421 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-test-utils.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-state.h"
+#include "ns3/schedule-file.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Carries out workloads with numbers.
+class NumberExecutor
+{
+  public:
+    NumberExecutor(const Topology& topology, const std::vector<NodeId>& roots)
+        : m_topology(topology),
+          m_roots(roots),
+          m_sums(roots.size(), 0),
+          m_places(topology.GetNServers(), std::vector<Place>(roots.size()))
+    {
+        TestRandom random(20240131);
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            for (ChunkId chunk = 0; chunk < roots.size(); ++chunk)
+            {
+                const uint64_t number = random();
+                m_places[server][chunk].parts[{server}] = number;
+                m_sums[chunk] += number;
+            }
+        }
+    }
+
+    /// @return what is wrong with a round, or ""
+    std::string Execute(const OwnRound& round)
+    {
+        std::map<std::pair<NodeId, NodeId>, uint32_t> load;
+        for (const OwnWorkload& workload : round)
+        {
+            const std::string fault = Load(workload, load);
+            if (!fault.empty())
+            {
+                return fault;
+            }
+        }
+        std::vector<Arrival> arrivals;
+        for (const OwnWorkload& workload : round)
+        {
+            arrivals.push_back(Send(workload));
+        }
+        // What leaves a server in a round is what it had at the beginning.
+        for (const Arrival& arrival : arrivals)
+        {
+            Receive(arrival);
+        }
+        return "";
+    }
+
+    /// @return the first server that lacks a sum, or ""
+    std::string CheckEnd() const
+    {
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+            {
+                const Place& place = m_places[server][chunk];
+                const uint64_t result =
+                    m_roots[chunk] == server ? Sum(place.parts) : place.result.value_or(0);
+                if (result != m_sums[chunk])
+                {
+                    return "server " + std::to_string(server) + " has a wrong sum of chunk " +
+                           std::to_string(chunk);
+                }
+            }
+        }
+        return "";
+    }
+
+  private:
+    /// Numbers that are kept apart, by whose they are.
+    using Parts = std::map<std::set<NodeId>, uint64_t>;
+
+    /// What a server has of a chunk.
+    struct Place
+    {
+        Parts parts;                    //!< partial sums
+        std::optional<uint64_t> result; //!< what a broadcast brought
+    };
+
+    /// What reaches a server.
+    struct Arrival
+    {
+        const OwnWorkload* workload; //!< the workload that brings it
+        Parts parts;                 //!< of a reduce
+        uint64_t result{0};          //!< of a broadcast
+    };
+
+    static uint64_t Sum(const Parts& parts)
+    {
+        uint64_t sum = 0;
+        for (const auto& [owners, number] : parts)
+        {
+            sum += number;
+        }
+        return sum;
+    }
+
+    std::string Load(const OwnWorkload& workload,
+                     std::map<std::pair<NodeId, NodeId>, uint32_t>& load) const
+    {
+        const Path& path = workload.path;
+        if (path.size() < 2 || workload.chunk >= m_roots.size() ||
+            !m_topology.IsServer(path.front()) || !m_topology.IsServer(path.back()))
+        {
+            return "ends or chunk are not possible";
+        }
+        for (std::size_t i = 0; i + 1 < path.size(); ++i)
+        {
+            if (i > 0 && m_topology.IsServer(path[i]))
+            {
+                return "passes a server";
+            }
+            if (++load[{path[i], path[i + 1]}] > FindCapacity(path[i], path[i + 1]))
+            {
+                return "link over capacity";
+            }
+        }
+        return "";
+    }
+
+    /// @return the capacity of the link between two nodes; 0 if there is none
+    uint32_t FindCapacity(NodeId x, NodeId y) const
+    {
+        for (const Link& link : m_topology.GetLinks())
+        {
+            if ((link.a == x && link.b == y) || (link.a == y && link.b == x))
+            {
+                return link.capacity;
+            }
+        }
+        return 0;
+    }
+
+    Arrival Send(const OwnWorkload& workload)
+    {
+        Arrival arrival{&workload, {}, 0};
+        Place& place = m_places[workload.path.front()][workload.chunk];
+        if (workload.kind == WorkloadKind::BROADCAST)
+        {
+            arrival.result = place.result.value_or(Sum(place.parts));
+            return arrival;
+        }
+        const std::set<NodeId> wanted(workload.contributors.begin(), workload.contributors.end());
+        for (auto part = place.parts.begin(); part != place.parts.end();)
+        {
+            const std::set<NodeId>& owners = part->first;
+            const bool isWanted =
+                std::includes(wanted.begin(), wanted.end(), owners.begin(), owners.end());
+            if (wanted.empty() || isWanted)
+            {
+                arrival.parts.insert(*part);
+                part = place.parts.erase(part);
+            }
+            else
+            {
+                ++part;
+            }
+        }
+        return arrival;
+    }
+
+    void Receive(const Arrival& arrival)
+    {
+        const OwnWorkload& workload = *arrival.workload;
+        Place& place = m_places[workload.path.back()][workload.chunk];
+        if (workload.kind == WorkloadKind::BROADCAST)
+        {
+            place.result = arrival.result;
+            return;
+        }
+        for (const auto& [owners, number] : arrival.parts)
+        {
+            place.parts[owners] += number;
+        }
+    }
+
+    const Topology& m_topology;               //!< the network
+    const std::vector<NodeId>& m_roots;       //!< by chunk
+    std::vector<uint64_t> m_sums;             //!< by chunk: the true sum
+    std::vector<std::vector<Place>> m_places; //!< [server][chunk]
+};
+
+/// Extends a path by all simple continuations over switches.
+void
+ExtendPath(const Topology& topology, Path& path, std::vector<Path>& found)
+{
+    for (const Topology::Port& port : topology.GetPorts(path.back()))
+    {
+        if (std::find(path.begin(), path.end(), port.neighbor) != path.end())
+        {
+            continue;
+        }
+        path.push_back(port.neighbor);
+        if (topology.IsServer(port.neighbor))
+        {
+            found.push_back(path);
+        }
+        else
+        {
+            ExtendPath(topology, path, found);
+        }
+        path.pop_back();
+    }
+}
+
+} // namespace
+
+uint32_t
+Draw(TestRandom& random, uint32_t limit)
+{
+    return random() % limit;
+}
+
+std::string
+GetError(const std::function<void()>& call)
+{
+    try
+    {
+        call();
+    }
+    catch (const InputError& error)
+    {
+        return error.what();
+    }
+    return "";
+}
+
+bool
+Contains(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+Topology
+MakeStar(uint32_t nServers, uint32_t capacity)
+{
+    std::vector<Link> links;
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        Link link;
+        link.a = server;
+        link.b = nServers;
+        link.capacity = capacity;
+        links.push_back(link);
+    }
+    return Topology("star", nServers, 1, links);
+}
+
+Topology
+MakeLine(uint32_t nServers)
+{
+    std::vector<Link> links;
+    for (NodeId server = 0; server + 1 < nServers; ++server)
+    {
+        Link link;
+        link.a = server;
+        link.b = server + 1;
+        links.push_back(link);
+    }
+    return Topology("line", nServers, 0, links);
+}
+
+Topology
+MakeRandomNetwork(TestRandom& random, const RandomNetworkSize& size)
+{
+    const uint32_t nServers = 2 + Draw(random, size.mostServers - 1);
+    const uint32_t nSwitches = Draw(random, size.mostSwitches + 1);
+    const uint32_t nNodes = nServers + nSwitches;
+    std::vector<NodeId> nodes(nNodes);
+    for (NodeId node = 0; node < nNodes; ++node)
+    {
+        nodes[node] = node;
+        std::swap(nodes[node], nodes[Draw(random, node + 1)]);
+    }
+    std::set<std::pair<NodeId, NodeId>> pairs;
+    for (uint32_t i = 1; i < nNodes; ++i)
+    {
+        pairs.insert(std::minmax({nodes[i], nodes[Draw(random, i)]}));
+    }
+    for (uint32_t i = Draw(random, nNodes + 1); i > 0; --i)
+    {
+        const NodeId a = Draw(random, nNodes);
+        const NodeId b = Draw(random, nNodes);
+        if (a != b)
+        {
+            pairs.insert(std::minmax({a, b}));
+        }
+    }
+    std::vector<Link> links;
+    for (const auto& [a, b] : pairs)
+    {
+        Link link;
+        link.a = a;
+        link.b = b;
+        link.capacity = 1 + Draw(random, size.mostCapacity);
+        links.push_back(link);
+    }
+    return Topology("random", nServers, nSwitches, links);
+}
+
+std::vector<Path>
+FindAllPaths(const Topology& topology)
+{
+    std::vector<Path> found;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        Path path{server};
+        ExtendPath(topology, path, found);
+    }
+    return found;
+}
+
+Workload
+OwnWorkload::Get() const
+{
+    return {chunk,
+            kind,
+            {path.data(), path.data() + path.size()},
+            {contributors.data(), contributors.data() + contributors.size()}};
+}
+
+OwnSchedule::OwnSchedule(const AllReduceSchedule& schedule)
+    : roots(schedule.roots)
+{
+    for (const WorkloadList& list : schedule.rounds)
+    {
+        OwnRound round;
+        for (std::size_t i = 0; i < list.GetSize(); ++i)
+        {
+            const Workload workload = list.Get(i);
+            round.push_back({workload.chunk,
+                             workload.kind,
+                             Path(workload.path.begin(), workload.path.end()),
+                             {workload.contributors.begin(), workload.contributors.end()}});
+        }
+        rounds.push_back(std::move(round));
+    }
+}
+
+AllReduceSchedule
+OwnSchedule::Get() const
+{
+    AllReduceSchedule schedule;
+    schedule.roots = roots;
+    for (const OwnRound& round : rounds)
+    {
+        WorkloadList list;
+        for (const OwnWorkload& workload : round)
+        {
+            list.Add(workload.Get());
+        }
+        schedule.rounds.push_back(std::move(list));
+    }
+    return schedule;
+}
+
+std::string
+ExecuteWithNumbers(const Topology& topology, const OwnSchedule& schedule)
+{
+    NumberExecutor executor(topology, schedule.roots);
+    for (const OwnRound& round : schedule.rounds)
+    {
+        const std::string fault = executor.Execute(round);
+        if (!fault.empty())
+        {
+            return fault;
+        }
+    }
+    return executor.CheckEnd();
+}
+
+std::string
+ExecuteOnState(const Topology& topology, const OwnSchedule& schedule)
+{
+    return GetError([&] {
+        AllReduceState state(topology, schedule.roots);
+        for (const OwnRound& round : schedule.rounds)
+        {
+            for (const OwnWorkload& workload : round)
+            {
+                state.Start(workload.Get());
+            }
+            state.EndRound();
+        }
+        if (!state.IsDone())
+        {
+            FailInput(state.GetNMissing(), " sums are missing");
+        }
+    });
+}
+
+std::string
+FormatSchedule(const Topology& topology, const AllReduceSchedule& schedule)
+{
+    std::ostringstream text;
+    WriteSchedule(topology, schedule, text);
+    return text.str();
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,159 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TEST_UTILS_H
+#define ALLREDUCE_TEST_UTILS_H
+
+#include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// Where the tests' chance comes from: the same numbers on every machine.
+using TestRandom = std::mt19937_64;
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param random where chance comes from
+ * @param limit 1 or more
+ * @return a number below limit
+ */
+uint32_t Draw(TestRandom& random, uint32_t limit);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param call what to run
+ * @return the message of the InputError that the call ends with, or "" if there is none
+ */
+std::string GetError(const std::function<void()>& call);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param text a text
+ * @param part what may be in it
+ * @return whether it is
+ */
+bool Contains(const std::string& text, const std::string& part);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param nServers number of servers
+ * @param capacity of every link
+ * @return servers around one switch
+ */
+Topology MakeStar(uint32_t nServers, uint32_t capacity = 1);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param nServers number of servers
+ * @return servers in a row, each joined to the next by a link
+ */
+Topology MakeLine(uint32_t nServers);
+
+/// @ingroup allreduce-tests
+/// How large a random network may be.
+struct RandomNetworkSize
+{
+    uint32_t mostServers{6};  //!< 2 to so many servers
+    uint32_t mostSwitches{4}; //!< 0 to so many switches
+    uint32_t mostCapacity{3}; //!< capacities from 1 to this
+};
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param random where chance comes from
+ * @param size its limits
+ * @return a connected network: a random tree of all nodes, and some links more
+ */
+Topology MakeRandomNetwork(TestRandom& random, const RandomNetworkSize& size = {});
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param topology a small network
+ * @return all paths between two servers that visit no node twice and only switches inside
+ */
+std::vector<Path> FindAllPaths(const Topology& topology);
+
+/// @ingroup allreduce-tests
+/// A workload that owns its nodes, so that a test can change it at will.
+struct OwnWorkload
+{
+    ChunkId chunk{0};                        //!< the chunk that moves
+    WorkloadKind kind{WorkloadKind::REDUCE}; //!< merged or copied
+    Path path;                               //!< from sender to receiver
+    std::vector<NodeId> contributors;        //!< a reduce of only these; empty: of all held
+
+    /// @return a view of this, valid as long as this is not changed
+    Workload Get() const;
+};
+
+/// A round that can be changed.
+using OwnRound = std::vector<OwnWorkload>;
+
+/// @ingroup allreduce-tests
+/// A schedule that can be changed.
+struct OwnSchedule
+{
+    std::vector<NodeId> roots;    //!< the root of each chunk
+    std::vector<OwnRound> rounds; //!< the workloads of each round
+
+    OwnSchedule() = default;
+    /// A copy. @param schedule what to copy
+    explicit OwnSchedule(const AllReduceSchedule& schedule);
+
+    /// @return the same as the module's schedule
+    AllReduceSchedule Get() const;
+};
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * Carry out a schedule with numbers. Every server begins with a random number for every chunk;
+ * workloads move and add these as they say, whether that makes sense or not. Knows nothing of the
+ * rules of AllReduceState and of the verifier but for paths and capacities.
+ *
+ * @param topology the network
+ * @param schedule any schedule, however corrupted
+ * @return what went wrong: a path that is not possible, a link over capacity, or a server that
+ * does not end with the exact sum; "" if nothing did
+ */
+std::string ExecuteWithNumbers(const Topology& topology, const OwnSchedule& schedule);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * Carry out a schedule on an AllReduceState.
+ *
+ * @param topology the network
+ * @param schedule any schedule
+ * @return why a workload was not legal, or what is missing in the end; "" if all went well
+ */
+std::string ExecuteOnState(const Topology& topology, const OwnSchedule& schedule);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param topology the network
+ * @param schedule a schedule on it
+ * @return the bytes of its file
+ */
+std::string FormatSchedule(const Topology& topology, const AllReduceSchedule& schedule);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TEST_UTILS_H */
