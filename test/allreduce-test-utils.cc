@@ -36,7 +36,7 @@ class NumberExecutor
             for (ChunkId chunk = 0; chunk < roots.size(); ++chunk)
             {
                 const uint64_t number = random();
-                m_places[server][chunk].parts[{server}] = number;
+                m_places[server][chunk].own = {{server}, number};
                 m_sums[chunk] += number;
             }
         }
@@ -76,7 +76,7 @@ class NumberExecutor
             {
                 const Place& place = m_places[server][chunk];
                 const uint64_t result =
-                    m_roots[chunk] == server ? Sum(place.parts) : place.result.value_or(0);
+                    m_roots[chunk] == server ? place.own.number : place.result.value_or(0);
                 if (result != m_sums[chunk])
                 {
                     return "server " + std::to_string(server) + " has a wrong sum of chunk " +
@@ -88,13 +88,24 @@ class NumberExecutor
     }
 
   private:
-    /// Numbers that are kept apart, by whose they are.
-    using Parts = std::map<std::set<NodeId>, uint64_t>;
+    /// A sum and whose numbers are in it.
+    struct Part
+    {
+        std::set<NodeId> owners; //!< nobody: there is nothing
+        uint64_t number{0};      //!< their sum
+
+        void Add(const Part& other)
+        {
+            owners.insert(other.owners.begin(), other.owners.end());
+            number += other.number;
+        }
+    };
 
     /// What a server has of a chunk.
     struct Place
     {
-        Parts parts;                    //!< partial sums
+        Part own;                       //!< what plain reduces are merged into
+        std::vector<Part> apart;        //!< what came by name
         std::optional<uint64_t> result; //!< what a broadcast brought
     };
 
@@ -102,19 +113,9 @@ class NumberExecutor
     struct Arrival
     {
         const OwnWorkload* workload; //!< the workload that brings it
-        Parts parts;                 //!< of a reduce
+        Part part;                   //!< of a reduce
         uint64_t result{0};          //!< of a broadcast
     };
-
-    static uint64_t Sum(const Parts& parts)
-    {
-        uint64_t sum = 0;
-        for (const auto& [owners, number] : parts)
-        {
-            sum += number;
-        }
-        return sum;
-    }
 
     std::string Load(const OwnWorkload& workload,
                      std::map<std::pair<NodeId, NodeId>, uint32_t>& load) const
@@ -158,40 +159,41 @@ class NumberExecutor
         Place& place = m_places[workload.path.front()][workload.chunk];
         if (workload.kind == WorkloadKind::BROADCAST)
         {
-            arrival.result = place.result.value_or(Sum(place.parts));
+            arrival.result = place.result.value_or(place.own.number);
             return arrival;
         }
         const std::set<NodeId> wanted(workload.contributors.begin(), workload.contributors.end());
-        for (auto part = place.parts.begin(); part != place.parts.end();)
-        {
-            const std::set<NodeId>& owners = part->first;
+        auto take = [&](Part& part) {
             const bool isWanted =
-                std::includes(wanted.begin(), wanted.end(), owners.begin(), owners.end());
-            if (wanted.empty() || isWanted)
+                wanted.empty() ||
+                std::includes(wanted.begin(), wanted.end(), part.owners.begin(), part.owners.end());
+            if (isWanted)
             {
-                arrival.parts.insert(*part);
-                part = place.parts.erase(part);
+                arrival.part.Add(part);
+                part = {};
             }
-            else
-            {
-                ++part;
-            }
-        }
+        };
+        take(place.own);
+        std::for_each(place.apart.begin(), place.apart.end(), take);
         return arrival;
     }
 
     void Receive(const Arrival& arrival)
     {
         const OwnWorkload& workload = *arrival.workload;
-        Place& place = m_places[workload.path.back()][workload.chunk];
+        const NodeId target = workload.path.back();
+        Place& place = m_places[target][workload.chunk];
         if (workload.kind == WorkloadKind::BROADCAST)
         {
             place.result = arrival.result;
-            return;
         }
-        for (const auto& [owners, number] : arrival.parts)
+        else if (workload.contributors.empty() || target == m_roots[workload.chunk])
         {
-            place.parts[owners] += number;
+            place.own.Add(arrival.part);
+        }
+        else
+        {
+            place.apart.push_back(arrival.part);
         }
     }
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 
 # What ns-3's test.py runs besides the suites: (command, do_run, do_valgrind_run).
-cpp_examples = []
+cpp_examples = [
+    ("allreduce-topology", "True", "True"),
+    ("allreduce-topology --topology=fattree:4 --format=json", "True", "False"),
+]
 
 python_examples = []

@@ -1,0 +1,387 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "bit-matrix.h"
+#include "msccl-file.h"
+#include "msccl-program.h"
+#include "schedule-verifier.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Steps that a threadblock keeps free for what has to be merged before a send.
+constexpr uint32_t SPARE_STEPS = 16;
+
+/// Appends steps to one GPU's threadblocks, with the dependencies that their slots call for.
+class GpuWriter
+{
+  public:
+    explicit GpuWriter(uint32_t nChunks)
+        : m_nChunks(nChunks),
+          m_uses(nChunks)
+    {
+        m_gpu.nInput = nChunks;
+        m_gpu.nOutput = nChunks;
+    }
+
+    /// @return the threadblock at this end of a connection
+    uint32_t GetBlock(bool isSend, NodeId peer, uint32_t channel)
+    {
+        const auto [entry, isNew] = m_blocks.insert({{isSend, peer, channel}, m_gpu.blocks.size()});
+        if (isNew)
+        {
+            MscclThreadBlock& block = m_gpu.blocks.emplace_back();
+            block.channel = channel;
+            (isSend ? block.sendPeer : block.receivePeer) = peer;
+            m_awaited.emplace_back();
+        }
+        return entry->second;
+    }
+
+    bool IsFull(uint32_t tb) const
+    {
+        return m_gpu.blocks[tb].steps.size() + SPARE_STEPS > MSCCL_MAX_STEPS;
+    }
+
+    void Add(uint32_t tb, const char* type, MscclSlot source, MscclSlot target)
+    {
+        MscclStep step;
+        step.type = FindMscclType(type);
+        step.source = source;
+        step.target = target;
+        AddSteps(tb, step, FindDependencies(tb, step));
+        const Access access{tb, static_cast<uint32_t>(m_gpu.blocks[tb].steps.size() - 1)};
+        if (step.type->readsSource)
+        {
+            GetUse(source).readers.push_back(access);
+        }
+        if (step.type->writes)
+        {
+            GetUse(target) = {access, {}};
+        }
+    }
+
+    MscclSlot TakeScratch()
+    {
+        if (m_freeScratch.empty())
+        {
+            m_freeScratch.push_back(m_gpu.nScratch++);
+            m_uses.emplace_back();
+        }
+        const MscclSlot slot{MscclBuffer::SCRATCH, m_freeScratch.back()};
+        m_freeScratch.pop_back();
+        return slot;
+    }
+
+    void FreeScratch(MscclSlot slot)
+    {
+        m_freeScratch.push_back(slot.offset);
+    }
+
+    /// @return the GPU, its threadblocks ordered by peers and channel as in msccl-tools
+    MscclGpu Finish()
+    {
+        std::vector<uint32_t> newIds(m_gpu.blocks.size());
+        std::vector<MscclThreadBlock> sorted;
+        for (const auto& [connection, id] : m_blocks)
+        {
+            newIds[id] = sorted.size();
+            sorted.push_back(std::move(m_gpu.blocks[id]));
+        }
+        for (MscclThreadBlock& block : sorted)
+        {
+            for (MscclStep& step : block.steps)
+            {
+                if (step.dependency)
+                {
+                    step.dependency->tb = newIds[step.dependency->tb];
+                }
+            }
+        }
+        m_gpu.blocks = std::move(sorted);
+        return std::move(m_gpu);
+    }
+
+  private:
+    using Access = MscclStep::Dependency;
+
+    /// Who used a slot: its last writer, and all who have read it since.
+    struct Use
+    {
+        std::optional<Access> writer; //!< nobody if it still holds the GPU's own contribution
+        std::vector<Access> readers;  //!< each of them has waited for the writer
+    };
+
+    Use& GetUse(MscclSlot slot)
+    {
+        return m_uses[slot.buffer == MscclBuffer::SCRATCH ? m_nChunks + slot.offset : slot.offset];
+    }
+
+    /// @return by threadblock: the step that has to be waited for
+    std::map<uint32_t, uint32_t> FindDependencies(uint32_t tb, const MscclStep& step)
+    {
+        std::vector<Access> before;
+        if (step.type->readsSource && GetUse(step.source).writer)
+        {
+            before.push_back(*GetUse(step.source).writer);
+        }
+        if (step.type->writes)
+        {
+            const Use& use = GetUse(step.target);
+            before.insert(before.end(), use.readers.begin(), use.readers.end());
+            if (use.readers.empty() && use.writer)
+            {
+                before.push_back(*use.writer);
+            }
+        }
+        std::map<uint32_t, uint32_t> dependencies;
+        for (const Access& access : before)
+        {
+            const auto awaited = m_awaited[tb].find(access.tb);
+            if (access.tb != tb &&
+                (awaited == m_awaited[tb].end() || awaited->second < access.step))
+            {
+                uint32_t& last = dependencies[access.tb];
+                last = std::max(last, access.step);
+            }
+        }
+        return dependencies;
+    }
+
+    /// A step waits for one other only; nops before it wait for the rest.
+    void AddSteps(uint32_t tb, MscclStep step, const std::map<uint32_t, uint32_t>& dependencies)
+    {
+        std::size_t nLeft = dependencies.size();
+        for (const auto& [otherTb, otherStep] : dependencies)
+        {
+            m_awaited[tb][otherTb] = otherStep;
+            m_gpu.blocks[otherTb].steps[otherStep].hasDependents = true;
+            MscclStep nop;
+            nop.type = FindMscclType("nop");
+            nop.count = 0;
+            MscclStep& waiting = --nLeft == 0 ? step : nop;
+            waiting.dependency = {otherTb, otherStep};
+            if (nLeft > 0)
+            {
+                m_gpu.blocks[tb].steps.push_back(nop);
+            }
+        }
+        m_gpu.blocks[tb].steps.push_back(step);
+    }
+
+    uint32_t m_nChunks;                                              //!< slots that are not scratch
+    MscclGpu m_gpu;                                                  //!< what is written
+    std::map<std::tuple<bool, NodeId, uint32_t>, uint32_t> m_blocks; //!< by connection
+    std::vector<std::map<uint32_t, uint32_t>> m_awaited; //!< by tb: the last it waited for, by tb
+    std::vector<Use> m_uses;                             //!< by slot, scratch after the others
+    std::vector<uint32_t> m_freeScratch;                 //!< scratch slots that can be used anew
+};
+
+/// Turns a schedule into a program, round by round.
+class MscclExporter
+{
+  public:
+    MscclExporter(const Topology& topology, const AllReduceSchedule& schedule)
+        : m_schedule(schedule),
+          m_gpus(topology.GetNServers(), GpuWriter(schedule.roots.size())),
+          m_isSent(topology.GetNServers(), schedule.roots.size()),
+          m_isMerged(topology.GetNServers(), schedule.roots.size())
+    {
+    }
+
+    std::vector<MscclGpu> Run()
+    {
+        for (const WorkloadList& round : m_schedule.rounds)
+        {
+            AddRound(round);
+        }
+        std::vector<MscclGpu> gpus;
+        for (GpuWriter& gpu : m_gpus)
+        {
+            gpus.push_back(gpu.Finish());
+        }
+        return gpus;
+    }
+
+  private:
+    /// Contributions that a server holds apart from its own partial sum.
+    struct ApartUnit
+    {
+        MscclSlot slot;                   //!< where they are
+        std::vector<NodeId> contributors; //!< whose they are
+    };
+
+    static MscclSlot GetHome(ChunkId chunk)
+    {
+        return {MscclBuffer::INPUT, chunk};
+    }
+
+    /// What is sent in a round is what was there at its beginning: all sends come first.
+    void AddRound(const WorkloadList& round)
+    {
+        m_nextChannel.clear();
+        std::vector<uint32_t> channels;
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            channels.push_back(ChooseChannel(round.Get(i)));
+            AddSend(round.Get(i), channels.back());
+        }
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            AddReceive(round.Get(i), channels[i]);
+        }
+    }
+
+    /// @return a channel of the two servers that is not used in this round and has room
+    uint32_t ChooseChannel(const Workload& workload)
+    {
+        const NodeId source = workload.GetSource();
+        const NodeId target = workload.GetTarget();
+        uint32_t& next = m_nextChannel[{source, target}];
+        while (m_gpus[source].IsFull(m_gpus[source].GetBlock(true, target, next)) ||
+               m_gpus[target].IsFull(m_gpus[target].GetBlock(false, source, next)))
+        {
+            ++next;
+        }
+        return next++;
+    }
+
+    void AddSend(const Workload& workload, uint32_t channel)
+    {
+        GpuWriter& gpu = m_gpus[workload.GetSource()];
+        const uint32_t tb = gpu.GetBlock(true, workload.GetTarget(), channel);
+        const MscclSlot home = GetHome(workload.chunk);
+        if (workload.kind == WorkloadKind::BROADCAST)
+        {
+            gpu.Add(tb, "s", home, home);
+            return;
+        }
+        const std::vector<MscclSlot> parts = TakeParts(workload);
+        for (std::size_t i = 1; i < parts.size(); ++i)
+        {
+            gpu.Add(tb, "re", parts[i], parts[0]);
+        }
+        gpu.Add(tb, "s", parts[0], home);
+        for (const MscclSlot& part : parts)
+        {
+            if (part.buffer == MscclBuffer::SCRATCH)
+            {
+                gpu.FreeScratch(part);
+            }
+        }
+    }
+
+    void AddReceive(const Workload& workload, uint32_t channel)
+    {
+        const NodeId target = workload.GetTarget();
+        const ChunkId chunk = workload.chunk;
+        GpuWriter& gpu = m_gpus[target];
+        const uint32_t tb = gpu.GetBlock(false, workload.GetSource(), channel);
+        const MscclSlot home = GetHome(chunk);
+        if (workload.kind == WorkloadKind::BROADCAST)
+        {
+            gpu.Add(tb, "r", home, home);
+            return;
+        }
+        if (!workload.contributors.empty() && target != m_schedule.roots[chunk])
+        {
+            const MscclSlot slot = gpu.TakeScratch();
+            gpu.Add(tb, "r", home, slot);
+            m_apart[{target, chunk}].push_back(
+                {slot, {workload.contributors.begin(), workload.contributors.end()}});
+            return;
+        }
+        gpu.Add(tb, m_isSent.Test(target, chunk) ? "r" : "rrc", home, home);
+        m_isSent.Clear(target, chunk);
+        m_isMerged.Set(target, chunk);
+    }
+
+    /// @return where the partial sums are that a reduce moves, which the sender then has no more
+    std::vector<MscclSlot> TakeParts(const Workload& workload)
+    {
+        const NodeId source = workload.GetSource();
+        const ChunkId chunk = workload.chunk;
+        std::vector<NodeId> named(workload.contributors.begin(), workload.contributors.end());
+        std::sort(named.begin(), named.end());
+        const bool takesAll = named.empty();
+        std::vector<MscclSlot> parts;
+        if (!m_isSent.Test(source, chunk) &&
+            (takesAll || (std::binary_search(named.begin(), named.end(), source) &&
+                          !m_isMerged.Test(source, chunk))))
+        {
+            parts.push_back(GetHome(chunk));
+            m_isSent.Set(source, chunk);
+        }
+        std::vector<ApartUnit> stays;
+        for (ApartUnit& unit : m_apart[{source, chunk}])
+        {
+            if (takesAll ||
+                std::all_of(unit.contributors.begin(),
+                            unit.contributors.end(),
+                            [&](NodeId contributor) {
+                                return std::binary_search(named.begin(), named.end(), contributor);
+                            }))
+            {
+                parts.push_back(unit.slot);
+            }
+            else
+            {
+                stays.push_back(std::move(unit));
+            }
+        }
+        m_apart[{source, chunk}] = std::move(stays);
+        if (parts.empty())
+        {
+            FailInput("reduce of chunk ",
+                      chunk,
+                      " along ",
+                      FormatPath(Path(workload.path.begin(), workload.path.end())),
+                      ": the contributors that it names are merged with others");
+        }
+        return parts;
+    }
+
+    const AllReduceSchedule& m_schedule; //!< what is written
+    std::vector<GpuWriter> m_gpus;       //!< by server
+    BitMatrix m_isSent;                  //!< [server][chunk]: the home slot has been sent on
+    BitMatrix m_isMerged;                //!< [server][chunk]: it is more than its own part
+    std::map<std::pair<NodeId, ChunkId>, std::vector<ApartUnit>> m_apart; //!< in scratch slots
+    std::map<std::pair<NodeId, NodeId>, uint32_t> m_nextChannel;          //!< of this round
+};
+
+} // namespace
+
+void
+WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out)
+{
+    const Verdict verdict = Verify(topology, schedule);
+    if (!verdict.isCorrect)
+    {
+        FailInput("no MSCCL program for a schedule that is not correct: ", verdict.reason);
+    }
+    if (schedule.roots.size() > MSCCL_MAX_CHUNKS)
+    {
+        FailInput("schedule of ",
+                  schedule.roots.size(),
+                  " chunks: an MSCCL program has at most ",
+                  MSCCL_MAX_CHUNKS);
+    }
+    MscclProgram program;
+    program.name = "allreduce on " + topology.GetName();
+    program.nChunks = schedule.roots.size();
+    program.gpus = MscclExporter(topology, schedule).Run();
+    WriteMscclProgram(program, out);
+}
+
+} // namespace ns3::allreduce
