@@ -13,6 +13,7 @@
  * no version macro to rely on: detect the feature itself, with __has_include or decltype.
  */
 
+#include "ns3/enum.h"
 #include "ns3/ipv4-routing-protocol.h"
 
 namespace ns3::allreduce
@@ -48,6 +49,29 @@ struct RouteInputCallbacks<R (C::*)(Packet, Header, Device, U, M, L, E)>
 /// @ingroup allreduce
 /// The callback types of the ns-3 at hand.
 using RouteInputTypes = RouteInputCallbacks<decltype(&Ipv4RoutingProtocol::RouteInput)>;
+
+/**
+ * @ingroup allreduce
+ * MakeEnumAccessor, which from ns-3.41 on wants to be told the type of the enum.
+ *
+ * @tparam E type of the enum
+ * @param member the member variable
+ * @return the accessor
+ */
+template <typename E, typename Member>
+auto
+MakeAccessorOfEnum(Member member) -> decltype(MakeEnumAccessor<E>(member))
+{
+    return MakeEnumAccessor<E>(member);
+}
+
+/// @copydoc MakeAccessorOfEnum
+template <typename E, typename Member>
+auto
+MakeAccessorOfEnum(Member member) -> decltype(MakeEnumAccessor(member))
+{
+    return MakeEnumAccessor(member);
+}
 
 } // namespace ns3::allreduce
 

@@ -658,7 +658,8 @@ class SetModel
 
     uint32_t Start(const OwnWorkload& workload)
     {
-        Flight flight{workload, {}, {}};
+        Flight flight;
+        flight.workload = workload;
         for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
         {
             ++m_load[{workload.path[i], workload.path[i + 1]}];
@@ -695,6 +696,7 @@ class SetModel
         if (isMerged)
         {
             held.own.insert(sum.begin(), sum.end());
+            held.hasName = false;
         }
         else
         {
@@ -718,6 +720,10 @@ class SetModel
             return;
         }
         Held& held = m_held[workload.chunk][workload.path.front()];
+        if (!flight.own.empty())
+        {
+            held.hasName = held.own.empty() && flight.hasName;
+        }
         held.own.insert(flight.own.begin(), flight.own.end());
         held.apart.insert(flight.apart.begin(), flight.apart.end());
     }
@@ -810,6 +816,7 @@ class SetModel
     struct Held
     {
         std::set<NodeId> own;                  //!< the sum that merges with what comes
+        bool hasName{true};                    //!< nothing came by a plain reduce
         std::multiset<std::set<NodeId>> apart; //!< sums that came by name
     };
 
@@ -818,6 +825,7 @@ class SetModel
     {
         OwnWorkload workload;                  //!< the workload
         std::set<NodeId> own;                  //!< of the sender's own sum
+        bool hasName{true};                    //!< see Held
         std::multiset<std::set<NodeId>> apart; //!< of those apart
     };
 
@@ -828,9 +836,10 @@ class SetModel
             return names.empty() ||
                    std::includes(names.begin(), names.end(), sum.begin(), sum.end());
         };
-        if (isTaken(held.own))
+        if (isTaken(held.own) && (names.empty() || held.hasName))
         {
             flight.own.swap(held.own);
+            flight.hasName = held.hasName;
         }
         for (auto unit = held.apart.begin(); unit != held.apart.end();)
         {
@@ -900,13 +909,11 @@ class SetModel
             nTaken += unit.size();
         }
         const auto& names = workload.contributors;
-        const bool isMergedOwn =
-            flight.own.size() > 1 || (flight.own.size() == 1 && *flight.own.begin() != source);
         if (names.empty())
         {
             return nTaken > 0;
         }
-        return nTaken == names.size() && !isMergedOwn;
+        return nTaken == names.size();
     }
 
     const Topology& m_topology;                           //!< the network
@@ -938,7 +945,11 @@ class WorkloadDraw
         workload.chunk = Draw(m_random, m_nChunks);
         workload.kind = Draw(m_random, 2) ? REDUCE : BROADCAST;
         workload.path = m_paths[Draw(m_random, m_paths.size())];
-        if (workload.kind == REDUCE && Draw(m_random, 2) == 0)
+        if (workload.kind == REDUCE && Draw(m_random, 3) == 0)
+        {
+            workload.contributors = {workload.path.front()};
+        }
+        else if (workload.kind == REDUCE && Draw(m_random, 2) == 0)
         {
             for (NodeId server = 0; server < m_nServers; ++server)
             {
@@ -989,7 +1000,7 @@ class RandomWalkTestCase : public TestCase
     void DoRun() override
     {
         TestRandom random(1);
-        for (uint32_t i = 0; i < 300; ++i)
+        for (uint32_t i = 0; i < 1000; ++i)
         {
             Walk(random, i);
         }
@@ -1215,6 +1226,6 @@ class AllReduceStateTestSuite : public TestSuite
     }
 };
 
-AllReduceStateTestSuite g_allReduceStateTestSuite; //!< registers itself
+AllReduceStateTestSuite g_allReduceStateTestSuite; //!< registers the suite
 
 } // namespace

@@ -30,6 +30,10 @@ class NumberExecutor
           m_sums(roots.size(), 0),
           m_places(topology.GetNServers(), std::vector<Place>(roots.size()))
     {
+        for (const Link& link : topology.GetLinks())
+        {
+            m_capacity[std::minmax({link.a, link.b})] = link.capacity;
+        }
         TestRandom random(20240131);
         for (NodeId server = 0; server < topology.GetNServers(); ++server)
         {
@@ -143,14 +147,8 @@ class NumberExecutor
     /// @return the capacity of the link between two nodes; 0 if there is none
     uint32_t FindCapacity(NodeId x, NodeId y) const
     {
-        for (const Link& link : m_topology.GetLinks())
-        {
-            if ((link.a == x && link.b == y) || (link.a == y && link.b == x))
-            {
-                return link.capacity;
-            }
-        }
-        return 0;
+        const auto capacity = m_capacity.find(std::minmax({x, y}));
+        return capacity == m_capacity.end() ? 0 : capacity->second;
     }
 
     Arrival Send(const OwnWorkload& workload)
@@ -197,10 +195,11 @@ class NumberExecutor
         }
     }
 
-    const Topology& m_topology;               //!< the network
-    const std::vector<NodeId>& m_roots;       //!< by chunk
-    std::vector<uint64_t> m_sums;             //!< by chunk: the true sum
-    std::vector<std::vector<Place>> m_places; //!< [server][chunk]
+    const Topology& m_topology;                               //!< the network
+    const std::vector<NodeId>& m_roots;                       //!< by chunk
+    std::vector<uint64_t> m_sums;                             //!< by chunk: the true sum
+    std::vector<std::vector<Place>> m_places;                 //!< [server][chunk]
+    std::map<std::pair<NodeId, NodeId>, uint32_t> m_capacity; //!< by the two nodes, ascending
 };
 
 /// Extends a path by all simple continuations over switches.

@@ -74,11 +74,11 @@ install_packages()
     fi
 }
 
-# LibTorch is large and not everywhere to be had; without it only the learned policies are missing.
+# LibTorch is large and not everywhere to be had; CMake leaves out what needs it.
 install_torch()
 {
     install_packages "${torch_packages[@]}" ||
-        say "going on without LibTorch: the scheduler hrl is left out"
+        say "going on without LibTorch"
 }
 
 # Installs what the standalone build needs and builds; the arguments go to CMake.

@@ -20,6 +20,7 @@ enum class AllReduceState::Fault
     ENDS_NOT_SERVERS,
     SAME_ENDS,
     SERVER_INSIDE,
+    NODE_TWICE,
     NO_LINK,
     LINK_DOWN,
     LINK_FULL,
@@ -132,8 +133,16 @@ AllReduceState::SetLinkUp(LinkId link, bool up)
     if (m_isDown[link] == up)
     {
         m_isDown[link] = !up;
-        m_fingerprint ^= Mix(~uint64_t{link});
+        // Added and subtracted like all else, so that the order does not matter.
+        const uint64_t fingerprint = Mix(~uint64_t{link});
+        m_fingerprint += up ? -fingerprint : fingerprint;
     }
+}
+
+void
+AllReduceState::SetLinksShared(bool shared)
+{
+    m_areLinksShared = shared;
 }
 
 bool
@@ -274,6 +283,8 @@ AllReduceState::FindFault(const Workload& workload) const
         return "sender and receiver are the same";
     case Fault::SERVER_INSIDE:
         return "the path passes a server, expected only switches";
+    case Fault::NODE_TWICE:
+        return "the path visits a node twice";
     case Fault::NO_LINK:
         return "the path uses a link that is not in the network";
     case Fault::LINK_DOWN:
@@ -333,6 +344,10 @@ AllReduceState::FindPathFault(const Workload& workload) const
         {
             return Fault::SERVER_INSIDE;
         }
+        if (std::find(path.begin(), node, *node) != node)
+        {
+            return Fault::NODE_TWICE;
+        }
         const auto link = m_topology->FindDirectedLink(*node, *(node + 1));
         if (!link)
         {
@@ -342,7 +357,7 @@ AllReduceState::FindPathFault(const Workload& workload) const
         {
             return Fault::LINK_DOWN;
         }
-        if (GetFreeCapacity(*link) == 0)
+        if (!m_areLinksShared && GetFreeCapacity(*link) == 0)
         {
             return Fault::LINK_FULL;
         }
@@ -485,55 +500,60 @@ AllReduceState::Release(Flight& flight)
 }
 
 void
-AllReduceState::TakeFromSender(const Flight& flight)
+AllReduceState::TakeFromSender(Flight& flight)
 {
     if (flight.kind == WorkloadKind::BROADCAST)
     {
         m_expected.Set(flight.target, flight.chunk);
         return;
     }
-    if (!flight.contributors.empty())
+    const auto& wanted = flight.contributors;
+    flight.wasTouched = m_touched.Test(flight.source, flight.chunk);
+    flight.tookOwn = wanted.empty()
+                         ? m_own.Test(flight.source, flight.chunk)
+                         : IsOwnContributionApart(flight.source, flight.chunk) &&
+                               std::binary_search(wanted.begin(), wanted.end(), flight.source);
+    if (flight.tookOwn)
     {
-        TakeContributors(flight);
-        return;
+        m_own.Clear(flight.source, flight.chunk);
     }
-    uint32_t nTaken = m_own.Test(flight.source, flight.chunk);
     const auto apart = FindApartUnits(flight.chunk, flight.source);
     for (auto index = apart.rbegin(); index != apart.rend(); ++index)
     {
         auto& units = m_apart[flight.chunk];
-        units.erase(units.begin() + *index);
-        ++nTaken;
+        auto& unit = units[*index].contributors;
+        if (wanted.empty() || std::includes(wanted.begin(), wanted.end(), unit.begin(), unit.end()))
+        {
+            flight.tookApart.push_back(std::move(unit));
+            units.erase(units.begin() + *index);
+        }
     }
-    m_own.Clear(flight.source, flight.chunk);
-    m_partials.Clear(flight.source, flight.chunk);
-    m_nUnits[flight.chunk] -= nTaken - 1;
+    // In flight they are one.
+    m_nUnits[flight.chunk] -= flight.tookOwn + flight.tookApart.size() - 1;
+    UpdatePartialBit(flight.source, flight.chunk);
 }
 
 void
-AllReduceState::TakeContributors(const Flight& flight)
+AllReduceState::GiveBackToSender(Flight& flight)
 {
-    uint32_t nTaken = 0;
-    const auto& wanted = flight.contributors;
-    if (IsOwnContributionApart(flight.source, flight.chunk) &&
-        std::binary_search(wanted.begin(), wanted.end(), flight.source))
+    m_nUnits[flight.chunk] += flight.tookOwn + flight.tookApart.size() - 1;
+    if (flight.tookOwn && m_own.Test(flight.source, flight.chunk))
     {
-        m_own.Clear(flight.source, flight.chunk);
-        ++nTaken;
+        MergeInto(flight.source, flight.chunk); // with what came in the meantime
     }
-    const auto apart = FindApartUnits(flight.chunk, flight.source);
-    for (auto index = apart.rbegin(); index != apart.rend(); ++index)
+    else if (flight.tookOwn)
     {
-        auto& units = m_apart[flight.chunk];
-        const auto& unit = units[*index].contributors;
-        if (std::includes(wanted.begin(), wanted.end(), unit.begin(), unit.end()))
+        m_own.Set(flight.source, flight.chunk);
+        if (!flight.wasTouched)
         {
-            units.erase(units.begin() + *index);
-            ++nTaken;
+            m_touched.Clear(flight.source, flight.chunk);
         }
     }
-    m_nUnits[flight.chunk] -= nTaken - 1;
-    UpdatePartialBit(flight.source, flight.chunk);
+    for (auto& unit : flight.tookApart)
+    {
+        m_apart[flight.chunk].push_back({flight.source, std::move(unit)});
+    }
+    m_partials.Set(flight.source, flight.chunk);
 }
 
 void
@@ -613,14 +633,9 @@ AllReduceState::Abort(FlightId id)
     {
         m_expected.Clear(flight.target, flight.chunk);
     }
-    else if (flight.contributors.empty())
-    {
-        MergeInto(flight.source, flight.chunk);
-    }
     else
     {
-        m_apart[flight.chunk].push_back({flight.source, flight.contributors});
-        m_partials.Set(flight.source, flight.chunk);
+        GiveBackToSender(flight);
     }
     DropEndedFlights();
 }

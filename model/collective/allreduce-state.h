@@ -76,6 +76,14 @@ class AllReduceState
     void SetLinkUp(LinkId link, bool up);
 
     /**
+     * Let workloads in flight share links beyond their capacity, as in a network that queues what
+     * comes too early. Otherwise a workload over a link that is full is not legal.
+     *
+     * @param shared whether links are shared
+     */
+    void SetLinksShared(bool shared);
+
+    /**
      * @param link a link
      * @return whether it can be used
      */
@@ -177,7 +185,7 @@ class AllReduceState
     void Finish(FlightId flight);
 
     /**
-     * A workload's data is lost; the sender has it again.
+     * A workload's data is lost; the sender has it again, as if it had not begun.
      *
      * @param flight what Start returned
      */
@@ -197,15 +205,18 @@ class AllReduceState
     /// A workload that has begun.
     struct Flight
     {
-        ChunkId chunk;                    //!< the chunk that moves
-        WorkloadKind kind;                //!< merged or copied at the target
-        bool isActive;                    //!< has not ended
-        NodeId source;                    //!< the sender
-        NodeId target;                    //!< the receiver
-        uint32_t firstLink;               //!< index of its first link in m_flightLinks
-        uint32_t nLinks;                  //!< number of its links
-        uint64_t fingerprint;             //!< what its end adds to the fingerprint
-        std::vector<NodeId> contributors; //!< if only these move
+        ChunkId chunk;                              //!< the chunk that moves
+        WorkloadKind kind;                          //!< merged or copied at the target
+        bool isActive;                              //!< has not ended
+        bool tookOwn;                               //!< the sender's own partial sum is in it
+        bool wasTouched;                            //!< that was more than its own part
+        NodeId source;                              //!< the sender
+        NodeId target;                              //!< the receiver
+        uint32_t firstLink;                         //!< index of its first link in m_flightLinks
+        uint32_t nLinks;                            //!< number of its links
+        uint64_t fingerprint;                       //!< what its end adds to the fingerprint
+        std::vector<NodeId> contributors;           //!< if only these move
+        std::vector<std::vector<NodeId>> tookApart; //!< units that the sender held apart
     };
 
     /// What is wrong with a workload.
@@ -218,8 +229,8 @@ class AllReduceState
     std::vector<std::size_t> FindApartUnits(ChunkId chunk, NodeId server) const;
     void Reserve(Flight& flight, const Workload& workload);
     void Release(Flight& flight);
-    void TakeFromSender(const Flight& flight);
-    void TakeContributors(const Flight& flight);
+    void TakeFromSender(Flight& flight);
+    void GiveBackToSender(Flight& flight);
     void UpdatePartialBit(NodeId server, ChunkId chunk);
     void MergeInto(NodeId server, ChunkId chunk);
     void MakeFinalIfComplete(ChunkId chunk);
@@ -228,6 +239,7 @@ class AllReduceState
     const Topology* m_topology;       //!< the network
     std::vector<NodeId> m_roots;      //!< by chunk
     uint32_t m_round{0};              //!< rounds that have ended
+    bool m_areLinksShared{false};     //!< see SetLinksShared
     std::vector<bool> m_isDown;       //!< by link
     std::vector<uint32_t> m_used;     //!< by directed link: workloads in flight
     BitMatrix m_partials;             //!< [server][chunk]: own partial or apart units

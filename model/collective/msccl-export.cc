@@ -10,6 +10,7 @@
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -38,7 +39,8 @@ class GpuWriter
     /// @return the threadblock at this end of a connection
     uint32_t GetBlock(bool isSend, NodeId peer, uint32_t channel)
     {
-        const auto [entry, isNew] = m_blocks.insert({{isSend, peer, channel}, m_gpu.blocks.size()});
+        const auto [entry, isNew] =
+            m_blocks.try_emplace({isSend, peer, channel}, m_gpu.blocks.size());
         if (isNew)
         {
             MscclThreadBlock& block = m_gpu.blocks.emplace_back();
@@ -79,8 +81,8 @@ class GpuWriter
             m_freeScratch.push_back(m_gpu.nScratch++);
             m_uses.emplace_back();
         }
-        const MscclSlot slot{MscclBuffer::SCRATCH, m_freeScratch.back()};
-        m_freeScratch.pop_back();
+        const MscclSlot slot{MscclBuffer::SCRATCH, m_freeScratch.front()};
+        m_freeScratch.pop_front();
         return slot;
     }
 
@@ -185,7 +187,7 @@ class GpuWriter
     std::map<std::tuple<bool, NodeId, uint32_t>, uint32_t> m_blocks; //!< by connection
     std::vector<std::map<uint32_t, uint32_t>> m_awaited; //!< by tb: the last it waited for, by tb
     std::vector<Use> m_uses;                             //!< by slot, scratch after the others
-    std::vector<uint32_t> m_freeScratch;                 //!< scratch slots that can be used anew
+    std::deque<uint32_t> m_freeScratch;                  //!< scratch slots that can be used anew
 };
 
 /// Turns a schedule into a program, round by round.

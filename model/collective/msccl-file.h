@@ -48,7 +48,8 @@ void WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std
  * The program is run with sets of contributors in its buffers. A message with all contributions
  * becomes a broadcast, any other a reduce; the root of a chunk is the server where its sum is
  * complete first. Transfers are put into rounds as early as the program's order and the links
- * allow, along shortest paths of switches with room.
+ * allow, along shortest paths of switches with room, those with the longest chain behind them
+ * first. The file says nothing of rounds: a schedule that was exported may come back with more.
  *
  * Refused are programs that do not end, that lose a contribution or count it twice, that leave a
  * GPU without a sum, in which steps of two threadblocks race for the same chunk, and those that no

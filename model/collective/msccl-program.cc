@@ -35,67 +35,86 @@ const MscclType TYPES[] = {
     {"nop", false, false, false, false, false},
 };
 
-/// Sets an attribute of an element.
-template <typename Value>
+/// An element that is being written. (Trees are filled in place: to put one into another copies
+/// it.)
+class NewElement
+{
+  public:
+    NewElement(Tree& parent, const char* name)
+        : m_tree(parent.push_back({name, Tree()})->second),
+          m_attributes(m_tree.push_back({"<xmlattr>", Tree()})->second)
+    {
+    }
+
+    NewElement& Set(const char* key, const std::string& value)
+    {
+        m_attributes.push_back({key, Tree()})->second.data() = value;
+        return *this;
+    }
+
+    NewElement& Set(const char* key, int64_t value)
+    {
+        return Set(key, std::to_string(value));
+    }
+
+    NewElement& Set(const char* key, MscclBuffer buffer)
+    {
+        return Set(key, std::string(1, static_cast<char>(buffer)));
+    }
+
+    Tree& GetTree()
+    {
+        return m_tree;
+    }
+
+  private:
+    Tree& m_tree;       //!< the element
+    Tree& m_attributes; //!< an element for each attribute
+};
+
 void
-SetAttribute(Tree& element, const std::string& key, const Value& value)
+AddStep(Tree& parent, const MscclStep& step, uint32_t index)
 {
-    element.put("<xmlattr>." + key, value);
+    const auto& dependency = step.dependency;
+    NewElement(parent, "step")
+        .Set("s", index)
+        .Set("type", step.type->name)
+        .Set("srcbuf", step.source.buffer)
+        .Set("srcoff", step.source.offset)
+        .Set("dstbuf", step.target.buffer)
+        .Set("dstoff", step.target.offset)
+        .Set("cnt", step.count)
+        .Set("depid", dependency ? int64_t{dependency->tb} : -1)
+        .Set("deps", dependency ? int64_t{dependency->step} : -1)
+        .Set("hasdep", step.hasDependents ? 1 : 0);
 }
 
-/// @return a peer or dependency as MSCCL writes it
-template <typename Value>
-int64_t
-OrNone(const std::optional<Value>& value)
+void
+AddBlock(Tree& parent, const MscclThreadBlock& block, uint32_t id)
 {
-    return value ? int64_t{*value} : -1;
-}
-
-Tree
-ToTree(const MscclStep& step, uint32_t index)
-{
-    Tree tree;
-    SetAttribute(tree, "s", index);
-    SetAttribute(tree, "type", step.type->name);
-    SetAttribute(tree, "srcbuf", static_cast<char>(step.source.buffer));
-    SetAttribute(tree, "srcoff", step.source.offset);
-    SetAttribute(tree, "dstbuf", static_cast<char>(step.target.buffer));
-    SetAttribute(tree, "dstoff", step.target.offset);
-    SetAttribute(tree, "cnt", step.count);
-    SetAttribute(tree, "depid", step.dependency ? int64_t{step.dependency->tb} : -1);
-    SetAttribute(tree, "deps", step.dependency ? int64_t{step.dependency->step} : -1);
-    SetAttribute(tree, "hasdep", step.hasDependents ? 1 : 0);
-    return tree;
-}
-
-Tree
-ToTree(const MscclThreadBlock& block, uint32_t id)
-{
-    Tree tree;
-    SetAttribute(tree, "id", id);
-    SetAttribute(tree, "send", OrNone(block.sendPeer));
-    SetAttribute(tree, "recv", OrNone(block.receivePeer));
-    SetAttribute(tree, "chan", block.channel);
+    NewElement element(parent, "tb");
+    element.Set("id", id)
+        .Set("send", block.sendPeer ? int64_t{*block.sendPeer} : -1)
+        .Set("recv", block.receivePeer ? int64_t{*block.receivePeer} : -1)
+        .Set("chan", block.channel);
     for (uint32_t i = 0; i < block.steps.size(); ++i)
     {
-        tree.push_back({"step", ToTree(block.steps[i], i)});
+        AddStep(element.GetTree(), block.steps[i], i);
     }
-    return tree;
 }
 
-Tree
-ToTree(const MscclGpu& gpu, uint32_t id)
+void
+AddGpu(Tree& parent, const MscclGpu& gpu, uint32_t id)
 {
-    Tree tree;
-    SetAttribute(tree, "id", id);
-    SetAttribute(tree, "i_chunks", gpu.nInput);
-    SetAttribute(tree, "o_chunks", gpu.nOutput);
-    SetAttribute(tree, "s_chunks", gpu.nScratch);
+    NewElement element(parent, "gpu");
+    element.Set("id", id)
+        .Set("i_chunks", gpu.nInput)
+        .Set("o_chunks", gpu.nOutput)
+        .Set("s_chunks", gpu.nScratch);
     for (uint32_t i = 0; i < gpu.blocks.size(); ++i)
     {
-        tree.push_back({"tb", ToTree(gpu.blocks[i], i)});
+        AddBlock(element.GetTree(), gpu.blocks[i], i);
     }
-    return tree;
 }
 
 uint32_t
@@ -362,6 +381,25 @@ class ProgramReader
         }
     }
 
+    /// MSCCL hangs what a nop waits for on the next step, which must wait for something itself.
+    void CheckNop(const std::vector<MscclStep>& steps, const MscclPlace& place) const
+    {
+        const MscclStep& nop = steps[place.step];
+        const bool isChained =
+            place.step + 1 < steps.size() && steps[place.step + 1].dependency.has_value();
+        if (!nop.dependency || nop.hasDependents || !isChained)
+        {
+            FailInput(m_source,
+                      ": ",
+                      Describe(place),
+                      ": a nop ",
+                      !nop.dependency     ? "that waits for nothing"
+                      : nop.hasDependents ? "with hasdep=\"1\""
+                                          : "without a next step that waits for something, too",
+                      ", which MSCCL cannot run");
+        }
+    }
+
     void CheckDependencies(const MscclGpu& gpu, uint32_t id) const
     {
         for (uint32_t tb = 0; tb < gpu.blocks.size(); ++tb)
@@ -369,6 +407,10 @@ class ProgramReader
             const auto& steps = gpu.blocks[tb].steps;
             for (uint32_t i = 0; i < steps.size(); ++i)
             {
+                if (steps[i].count == 0)
+                {
+                    CheckNop(steps, {id, tb, i});
+                }
                 if (steps[i].dependency)
                 {
                     CheckDependency(gpu, *steps[i].dependency, {id, tb, i});
@@ -431,23 +473,22 @@ Describe(const MscclPlace& place)
 void
 WriteMscclProgram(const MscclProgram& program, std::ostream& out)
 {
-    Tree algo;
-    SetAttribute(algo, "name", program.name);
-    SetAttribute(algo, "proto", "Simple");
-    SetAttribute(algo, "nchannels", CountChannels(program));
-    SetAttribute(algo, "nchunksperloop", program.nChunks);
-    SetAttribute(algo, "ngpus", program.gpus.size());
-    SetAttribute(algo, "coll", "allreduce");
-    SetAttribute(algo, "inplace", program.isInPlace ? 1 : 0);
-    SetAttribute(algo, "outofplace", program.isInPlace ? 0 : 1);
-    SetAttribute(algo, "minBytes", 0);
-    SetAttribute(algo, "maxBytes", 0);
+    Tree document;
+    NewElement algo(document, "algo");
+    algo.Set("name", program.name)
+        .Set("proto", "Simple")
+        .Set("nchannels", CountChannels(program))
+        .Set("nchunksperloop", program.nChunks)
+        .Set("ngpus", program.gpus.size())
+        .Set("coll", "allreduce")
+        .Set("inplace", program.isInPlace ? 1 : 0)
+        .Set("outofplace", program.isInPlace ? 0 : 1)
+        .Set("minBytes", 0)
+        .Set("maxBytes", 0);
     for (uint32_t i = 0; i < program.gpus.size(); ++i)
     {
-        algo.push_back({"gpu", ToTree(program.gpus[i], i)});
+        AddGpu(algo.GetTree(), program.gpus[i], i);
     }
-    Tree document;
-    document.push_back({"algo", std::move(algo)});
     std::ostringstream text;
     const boost::property_tree::xml_writer_settings<std::string> settings(' ', 2);
     boost::property_tree::write_xml(text, document, settings);

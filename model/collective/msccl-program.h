@@ -82,7 +82,7 @@ struct MscclStep
     const MscclType* type{nullptr};       //!< what it does
     MscclSlot source;                     //!< the first slot that is read
     MscclSlot target;                     //!< the first slot that is written
-    uint32_t count{1};                    //!< how many chunks, one after another
+    uint32_t count{1};                    //!< how many chunks, one after another; a nop has 0
     std::optional<Dependency> dependency; //!< what it waits for
     bool hasDependents{false};            //!< whether others wait for it
 };

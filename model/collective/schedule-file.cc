@@ -138,6 +138,20 @@ class ScheduleReader
     std::string m_where; //!< the file, and the place in it
 };
 
+/// @return the network that a schedule file describes
+Topology
+ReadTopology(const nlohmann::json& json, const std::string& source)
+{
+    try
+    {
+        return TopologyFromJson(json, "topology");
+    }
+    catch (const std::exception& error)
+    {
+        FailInput("schedule file ", source, ": ", error.what());
+    }
+}
+
 } // namespace
 
 void
@@ -161,7 +175,7 @@ ReadSchedule(std::istream& in, const std::string& source)
     nlohmann::json json;
     try
     {
-        in >> json;
+        json = nlohmann::json::parse(in); // nothing may follow
     }
     catch (const nlohmann::json::exception& error)
     {
@@ -178,7 +192,7 @@ ReadSchedule(std::istream& in, const std::string& source)
                   json["version"].dump(),
                   ", expected \"allreduce-schedule\" version 1");
     }
-    ScheduleFile file{TopologyFromJson(reader.Get(json, "topology"), source), {}};
+    ScheduleFile file{ReadTopology(reader.Get(json, "topology"), source), {}};
     file.schedule.roots = reader.GetNumbers(json, "chunk_roots");
     const nlohmann::json& rounds = reader.Get(json, "rounds");
     if (!rounds.is_array())

@@ -23,6 +23,22 @@ namespace ns3::allreduce
 namespace
 {
 
+/// @return the network of a state without the links that are down
+Topology
+FindNetworkThatIsUp(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    std::vector<Link> links;
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        if (state.IsLinkUp(link))
+        {
+            links.push_back(topology.GetLink(link));
+        }
+    }
+    return topology.WithLinks(topology.GetName(), std::move(links));
+}
+
 /// Chooses one round after another.
 class ForwardPlanner
 {
@@ -30,7 +46,8 @@ class ForwardPlanner
     ForwardPlanner(const AllReduceState& state, uint64_t seed)
         : m_state(state),
           m_nServers(state.GetTopology().GetNServers()),
-          m_graph(state.GetTopology()),
+          m_up(FindNetworkThatIsUp(state)),
+          m_graph(m_up),
           m_router(state.GetTopology()),
           m_random(seed)
     {
@@ -227,6 +244,7 @@ class ForwardPlanner
 
     AllReduceState m_state;                    //!< how far all has come
     uint32_t m_nServers;                       //!< number of servers
+    Topology m_up;                             //!< the network without links that are down
     ServerGraph m_graph;                       //!< who can send to whom
     ResidualRouter m_router;                   //!< finds paths
     std::mt19937_64 m_random;                  //!< where chance comes from

@@ -43,6 +43,10 @@ PlannedScheduler::GetNReplans() const
 WorkloadList
 PlannedScheduler::NextRound(const AllReduceState& state)
 {
+    if (state.IsDone())
+    {
+        return {};
+    }
     if (state.IsFresh())
     {
         m_plan = PlanAll(state);

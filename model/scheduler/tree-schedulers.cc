@@ -160,7 +160,11 @@ class ShortestPathBroadcast
             {
                 continue;
             }
-            mostLinks = std::min(mostLinks, links + m_detour);
+            // A sender that is no closer to the root may itself wait for this server.
+            if (distance[sender] < delivery.distance)
+            {
+                mostLinks = std::min(mostLinks, links + m_detour);
+            }
             if (m_state.GetFinals().Test(sender, delivery.chunk) &&
                 m_router.FindPath(m_state, sender, delivery.server, links, m_path))
             {

@@ -1,0 +1,269 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * @file
+ * @ingroup allreduce
+ * Plans AllReduces in the flow-level simulator, verifies them and compares them with the bound.
+ */
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-program-options.h"
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/msccl-file.h"
+#include "ns3/plan-options.h"
+#include "ns3/progress-line.h"
+#include "ns3/result-writer.h"
+#include "ns3/schedule-file.h"
+#include "ns3/schedule-verifier.h"
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+using namespace ns3;
+using namespace ns3::allreduce;
+
+namespace
+{
+
+/// What can be asked for besides the common options.
+struct Options
+{
+    PlanOptions plan;        //!< the common ones
+    std::string scheduleOut; //!< where to write the schedule
+    std::string scheduleIn;  //!< a schedule to verify instead of planning one
+    std::string mscclOut;    //!< where to write the schedule as MSCCL XML
+    std::string mscclIn;     //!< an MSCCL algorithm to verify instead of planning
+    bool showLinks{false};   //!< print link loads
+    bool showBounds{false};  //!< print all bounds
+};
+
+/// A schedule and where it is from.
+struct Result
+{
+    std::string scheduler;      //!< who made it
+    AllReduceSchedule schedule; //!< what it made
+    double planMs{0};           //!< how long that took
+};
+
+double
+GetMilliseconds(std::chrono::steady_clock::time_point since)
+{
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since)
+        .count();
+}
+
+Result
+MakePlan(const Topology& topology, const std::string& name, const PlanOptions& options)
+{
+    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options);
+    ProgressLine line(topology.GetName() + " " + name);
+    const auto begin = std::chrono::steady_clock::now();
+    const AllReduceState state(topology, MakeRoots(topology, options));
+    AllReduceSchedule schedule = Plan(*scheduler, state, [&](const AllReduceState& now) {
+        const double all = static_cast<double>(topology.GetNServers()) * now.GetNChunks();
+        line.Show("round " + std::to_string(now.GetRound()), 1 - now.GetNMissing() / all);
+    });
+    return {name, std::move(schedule), GetMilliseconds(begin)};
+}
+
+void
+PrintLinks(const Topology& topology, const Result& result)
+{
+    constexpr std::size_t BUSIEST = 10;
+    const std::vector<LinkLoad> loads = ComputeLinkLoads(topology, result.schedule);
+    double sum = 0;
+    for (const LinkLoad& load : loads)
+    {
+        sum += load.utilization;
+    }
+    std::cout << "  mean utilisation of " << loads.size()
+              << " directed links: " << 100 * sum / loads.size() << " %; the busiest:\n";
+    for (std::size_t i = 0; i < std::min(loads.size(), BUSIEST); ++i)
+    {
+        std::cout << "    " << topology.GetSource(loads[i].link) << "-"
+                  << topology.GetTarget(loads[i].link) << ": " << loads[i].nWorkloads
+                  << " workloads, " << 100 * loads[i].utilization << " %\n";
+    }
+}
+
+void
+PrintBounds(const LowerBounds& bounds)
+{
+    for (const LowerBound& bound : bounds.all)
+    {
+        std::cout << "  bound by " << bound.name << ": " << bound.rounds << " rounds";
+        if (!bound.cut.empty())
+        {
+            std::cout << ", servers " << FormatPath(bound.cut);
+        }
+        std::cout << "\n";
+    }
+}
+
+/// @return the loads of the busiest links and their mean, for JSON
+nlohmann::ordered_json
+MakeLinksJson(const Topology& topology, const AllReduceSchedule& schedule)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const LinkLoad& load : ComputeLinkLoads(topology, schedule))
+    {
+        json.push_back({{"from", topology.GetSource(load.link)},
+                        {"to", topology.GetTarget(load.link)},
+                        {"workloads", load.nWorkloads},
+                        {"utilization", load.utilization}});
+    }
+    return json;
+}
+
+nlohmann::ordered_json
+MakeRow(const Topology& topology, const Result& result, const LowerBounds& bounds)
+{
+    const LowerBound& best = bounds.GetBest();
+    const auto rounds = result.schedule.rounds.size();
+    nlohmann::ordered_json row = {
+        {"topology", topology.GetName()},
+        {"servers", topology.GetNServers()},
+        {"switches", topology.GetNSwitches()},
+        {"links", topology.GetNLinks()},
+        {"scheduler", result.scheduler},
+        {"chunks_per_server",
+         static_cast<double>(result.schedule.roots.size()) / topology.GetNServers()},
+        {"rounds", rounds},
+        {"bound", best.rounds},
+        {"bound_name", best.name},
+        {"ratio", static_cast<double>(rounds) / best.rounds},
+        {"verified", true},
+        {"plan_ms", result.planMs},
+        {"workloads", result.schedule.CountWorkloads()},
+    };
+    for (const LowerBound& bound : bounds.all)
+    {
+        row["bounds"][bound.name] = bound.rounds;
+        if (!bound.cut.empty())
+        {
+            row["cuts"][bound.name] = bound.cut;
+        }
+    }
+    return row;
+}
+
+void
+WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Options& options)
+{
+    auto write = [&](const std::string& path, auto writer) {
+        if (!path.empty())
+        {
+            std::ofstream out(path);
+            writer(topology, schedule, out);
+            if (!out.flush())
+            {
+                FailInput("file ", path, ": cannot be written");
+            }
+        }
+    };
+    write(options.scheduleOut, WriteSchedule);
+    write(options.mscclOut, WriteMsccl);
+}
+
+void
+Report(const Topology& topology, const Result& result, const Options& options, ResultWriter& writer)
+{
+    const Verdict verdict = Verify(topology, result.schedule);
+    if (!verdict.isCorrect)
+    {
+        FailInput(topology.GetName(), " ", result.scheduler, " is not correct: ", verdict.reason);
+    }
+    const LowerBounds bounds = ComputeLowerBounds(topology, result.schedule.roots);
+    nlohmann::ordered_json row = MakeRow(topology, result, bounds);
+    if (options.showLinks)
+    {
+        row["link_loads"] = MakeLinksJson(topology, result.schedule);
+    }
+    writer.Add(row);
+    if (options.plan.format == "table")
+    {
+        if (options.showBounds)
+        {
+            PrintBounds(bounds);
+        }
+        if (options.showLinks)
+        {
+            PrintLinks(topology, result);
+        }
+    }
+    WriteFiles(topology, result.schedule, options);
+}
+
+/// Verifies a schedule from a file.
+void
+ReportFile(const Options& options, ResultWriter& writer)
+{
+    const bool isMsccl = !options.mscclIn.empty();
+    const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
+    std::ifstream in(path);
+    if (!in)
+    {
+        FailInput("schedule file ", path, ": cannot be opened");
+    }
+    const ScheduleFile file = isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), path)
+                                      : ReadSchedule(in, path);
+    Report(file.topology, {path, file.schedule, 0}, options, writer);
+}
+
+int
+Run(int argc, char* argv[])
+{
+    Options options;
+    options.plan.schedulers = {"ps", "ring-aware", "greedy"};
+    ProgramOptions parser("allreduce-plan",
+                          "plans AllReduces, proves them correct and compares them with the bound");
+    options.plan.AddTo(parser);
+    parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
+    parser.Add("schedule-in", options.scheduleIn, "verify this file instead of planning");
+    parser.Add("msccl-out", options.mscclOut, "write the (last) schedule as MSCCL XML");
+    parser.Add("msccl-in", options.mscclIn, "verify this MSCCL XML on --topology");
+    parser.Add("links", options.showLinks, "show the busiest links");
+    parser.Add("bounds", options.showBounds, "show all lower bounds, and their servers");
+    if (!parser.Parse(argc, argv))
+    {
+        return 0;
+    }
+
+    ResultWriter writer(std::cout,
+                        ParseFormat(options.plan.format),
+                        {{"topology", "topology", 24},
+                         {"scheduler", "scheduler", 18},
+                         {"servers", "servers", 7},
+                         {"chunks_per_server", "m", 3, 0},
+                         {"rounds", "rounds", 7},
+                         {"bound", "bound", 6},
+                         {"ratio", "ratio", 6, 3},
+                         {"verified", "verified", 8},
+                         {"plan_ms", "plan ms", 10, 2}});
+    if (!options.scheduleIn.empty() || !options.mscclIn.empty())
+    {
+        ReportFile(options, writer);
+        return 0;
+    }
+    for (const Topology& topology : options.plan.topologies.Make())
+    {
+        for (const std::string& name : ExpandSchedulers(options.plan))
+        {
+            Report(topology, MakePlan(topology, name, options.plan), options, writer);
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+int
+main(int argc, char* argv[])
+{
+    return RunProgram("allreduce-plan", [=] { return Run(argc, argv); });
+}

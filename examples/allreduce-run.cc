@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * @file
+ * @ingroup allreduce
+ * Runs AllReduces packet by packet through ns-3's network models and compares the time measured
+ * with what the flow-level model predicts and with the ideal.
+ */
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-program-options.h"
+#include "ns3/fixed-scheduler.h"
+#include "ns3/plan-options.h"
+#include "ns3/result-writer.h"
+#include "ns3/run-experiment.h"
+#include "ns3/run-options.h"
+#include "ns3/schedule-file.h"
+#include "ns3/schedule-verifier.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+using namespace ns3;
+using namespace ns3::allreduce;
+
+namespace
+{
+
+/// What can be asked for.
+struct Options
+{
+    PlanOptions plan;           //!< which networks and schedulers
+    RunOptions run;             //!< how
+    std::string bytes{"16MiB"}; //!< size of the gradient
+    std::string scheduleIn;     //!< a schedule to run instead of planning one
+    std::string scheduleOut;    //!< where to write the schedule
+};
+
+void
+PrintLinks(const nlohmann::ordered_json& row)
+{
+    constexpr std::size_t BUSIEST = 10;
+    auto links = row["link_use"];
+    std::stable_sort(links.begin(), links.end(), [](const auto& x, const auto& y) {
+        return x["utilization"] > y["utilization"];
+    });
+    std::cout << "  mean utilisation of " << links.size()
+              << " directed links: " << 100 * row["mean_utilization"].get<double>()
+              << " %; the busiest:\n";
+    for (std::size_t i = 0; i < std::min(links.size(), BUSIEST); ++i)
+    {
+        std::cout << "    " << links[i]["from"] << "-" << links[i]["to"] << ": "
+                  << links[i]["bytes"] << " bytes, " << 100 * links[i]["utilization"].get<double>()
+                  << " %, queue peak " << links[i]["queue_peak"] << ", dropped "
+                  << links[i]["dropped"] << "\n";
+    }
+}
+
+/// Runs and reports; @return whether all went well
+bool
+Report(const Experiment& experiment, const Options& options, ResultWriter& writer)
+{
+    const ExperimentResult result = RunExperiment(experiment, options.run);
+    const nlohmann::ordered_json row = MakeRow(experiment, options.run, result);
+    writer.Add(row);
+    if (options.run.showLinks && options.plan.format == "table")
+    {
+        PrintLinks(row);
+    }
+    if (!result.failure.empty())
+    {
+        std::cerr << "allreduce-run: " << experiment.topology.GetName() << " "
+                  << experiment.schedulerName << " failed: " << result.failure << std::endl;
+    }
+    return result.failure.empty();
+}
+
+void
+WriteScheduleFile(const Experiment& experiment, const std::string& path)
+{
+    if (path.empty())
+    {
+        return;
+    }
+    std::ofstream out(path);
+    WriteSchedule(experiment.topology, experiment.plan, out);
+    if (!out.flush())
+    {
+        FailInput("--schedule-out: file ", path, " cannot be written");
+    }
+}
+
+/// @return what a schedule file asks for
+Experiment
+MakeFromFile(const Options& options)
+{
+    const std::string& path = options.scheduleIn;
+    std::ifstream in(path);
+    if (!in)
+    {
+        FailInput("schedule file ", path, ": cannot be opened");
+    }
+    const ScheduleFile file = ReadSchedule(in, path);
+    const Verdict verdict = Verify(file.topology, file.schedule);
+    if (!verdict.isCorrect)
+    {
+        FailInput("schedule file ", path, " is not correct: ", verdict.reason);
+    }
+    const auto scheduler = CreateObject<FixedScheduler>();
+    scheduler->SetSchedule(file.schedule);
+    return {options.run.Apply(file.topology),
+            path,
+            scheduler,
+            file.schedule,
+            ParseSize(options.bytes, "--bytes")};
+}
+
+Experiment
+MakeFromPlan(const Topology& topology, const std::string& name, const Options& options)
+{
+    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options.plan);
+    const Topology network = options.run.Apply(topology);
+    AllReduceSchedule plan =
+        PlanVerified(network, MakeRoots(network, options.plan), name, *scheduler);
+    return {network, name, scheduler, std::move(plan), ParseSize(options.bytes, "--bytes")};
+}
+
+std::vector<ResultWriter::Column>
+GetColumns()
+{
+    return {{"topology", "topology", 22},
+            {"scheduler", "scheduler", 17},
+            {"size", "bytes", 8},
+            {"transport", "transport", 9},
+            {"sync", "sync", 10},
+            {"rounds", "rounds", 6},
+            {"ideal_s", "ideal s", 10, 7},
+            {"predicted_s", "predicted s", 11, 7},
+            {"measured_s", "measured s", 10, 7},
+            {"ratio", "to ideal", 8, 3},
+            {"goodput_gbps", "goodput Gb/s", 12, 2},
+            {"queue_peak", "queue", 5},
+            {"data_verified", "verified", 8},
+            {"replans", "replans", 7},
+            {"events", "events", 9},
+            {"wall_s", "wall s", 7, 2}};
+}
+
+int
+Run(int argc, char* argv[])
+{
+    SetDataCentreTcpDefaults();
+    Options options;
+    options.plan.schedulers = {"greedy"};
+    ProgramOptions parser("allreduce-run",
+                          "runs AllReduces packet by packet: measured, predicted and ideal time");
+    options.plan.AddTo(parser);
+    options.run.AddTo(parser);
+    parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
+    parser.Add("schedule-in", options.scheduleIn, "run this schedule file instead of planning");
+    parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
+    if (!parser.Parse(argc, argv))
+    {
+        return 0;
+    }
+    ParseSize(options.bytes, "--bytes");
+    options.run.Check();
+
+    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    if (!options.scheduleIn.empty())
+    {
+        return Report(MakeFromFile(options), options, writer) ? 0 : 1;
+    }
+    bool isGood = true;
+    for (const Topology& topology : options.plan.topologies.Make())
+    {
+        for (const std::string& name : ExpandSchedulers(options.plan))
+        {
+            const Experiment experiment = MakeFromPlan(topology, name, options);
+            isGood = Report(experiment, options, writer) && isGood;
+            WriteScheduleFile(experiment, options.scheduleOut);
+        }
+    }
+    return isGood ? 0 : 1;
+}
+
+} // namespace
+
+int
+main(int argc, char* argv[])
+{
+    return RunProgram("allreduce-run", [=] { return Run(argc, argv); });
+}

@@ -1,0 +1,152 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-helper.h"
+
+#include "abort-on-input-error.h"
+
+#include "ns3/allreduce-application.h"
+#include "ns3/allreduce-state.h"
+#include "ns3/scheduler-factory.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// What a TopologyHelper has built; the copy of the helper lives as long as sessions need it.
+class InstalledNetwork : public AllReduceNetwork
+{
+  public:
+    explicit InstalledNetwork(const TopologyHelper& helper)
+        : m_helper(helper)
+    {
+    }
+
+    const Topology& GetTopology() const override
+    {
+        return m_helper.GetTopology();
+    }
+
+    Ptr<Node> GetNode(NodeId node) const override
+    {
+        return m_helper.GetNode(node);
+    }
+
+    Ptr<NetDevice> GetDevice(DirectedLinkId link) const override
+    {
+        return m_helper.GetDevice(link);
+    }
+
+    Ipv4Address GetServerAddress(NodeId server) const override
+    {
+        return m_helper.GetServerAddress(server);
+    }
+
+    PinnedPathTag MakePathTag(const Path& path) const override
+    {
+        return m_helper.MakePathTag(path);
+    }
+
+    void PinFlow(const Path& path,
+                 uint8_t protocol,
+                 uint16_t sourcePort,
+                 uint16_t destinationPort) override
+    {
+        m_helper.PinFlow(path, protocol, sourcePort, destinationPort);
+    }
+
+  private:
+    void DoSetLinkUp(LinkId link, bool isUp) override
+    {
+        if (isUp)
+        {
+            m_helper.SetLinkUp(link);
+        }
+        else
+        {
+            m_helper.SetLinkDown(link);
+        }
+    }
+
+    TopologyHelper m_helper; //!< built the network
+};
+
+} // namespace
+
+AllReduceHelper::AllReduceHelper(const TopologyHelper& network)
+    : m_network(CreateObject<InstalledNetwork>(network))
+{
+    m_factory.SetTypeId(AllReduceSession::GetTypeId());
+    SetChunksPerServer(0);
+}
+
+void
+AllReduceHelper::SetAttribute(const std::string& name, const AttributeValue& value)
+{
+    m_factory.Set(name, value);
+}
+
+void
+AllReduceHelper::SetChunksPerServer(uint32_t chunksPerServer)
+{
+    const Topology& topology = m_network->GetTopology();
+    const uint32_t nServers = topology.GetNServers();
+    if (chunksPerServer == 0)
+    {
+        uint32_t nPorts = 0;
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            nPorts += topology.GetPorts(server).size();
+        }
+        chunksPerServer = std::max(1u, (nPorts + nServers / 2) / nServers);
+    }
+    m_roots = MakeRoots(nServers, chunksPerServer);
+}
+
+void
+AllReduceHelper::SetRoots(std::vector<NodeId> roots)
+{
+    m_roots = std::move(roots);
+}
+
+Ptr<AllReduceSession>
+AllReduceHelper::Install(const std::string& scheduler, const std::string& transport)
+{
+    return AbortOnInputError(
+        [&] { return Install(CreateScheduler(scheduler), CreateTransport(transport)); });
+}
+
+Ptr<AllReduceSession>
+AllReduceHelper::Install(Ptr<AllReduceScheduler> scheduler, Ptr<AllReduceTransport> transport)
+{
+    const auto session = m_factory.Create<AllReduceSession>();
+    session->Setup(m_network, scheduler, transport, m_roots);
+    m_applications = ApplicationContainer();
+    for (NodeId server = 0; server < m_network->GetTopology().GetNServers(); ++server)
+    {
+        const auto application = CreateObject<AllReduceApplication>();
+        application->SetSession(session, server);
+        m_network->GetNode(server)->AddApplication(application);
+        m_applications.Add(application);
+    }
+    return session;
+}
+
+ApplicationContainer
+AllReduceHelper::GetApplications() const
+{
+    return m_applications;
+}
+
+Ptr<AllReduceNetwork>
+AllReduceHelper::GetNetwork() const
+{
+    return m_network;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_HELPER_H
+#define ALLREDUCE_HELPER_H
+
+#include "topology-helper.h"
+
+#include "ns3/allreduce-network.h"
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-session.h"
+#include "ns3/application-container.h"
+#include "ns3/object-factory.h"
+
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Puts AllReduces on a network that a TopologyHelper has built.
+ *
+ *     AllReduceHelper allReduce(network);
+ *     allReduce.SetAttribute("Bytes", UintegerValue(16 << 20));
+ *     Ptr<AllReduceSession> session = allReduce.Install("greedy", "tcp");
+ *     allReduce.GetApplications().Start(Seconds(1));
+ *
+ * Several sessions can share a network: call Install() for each. A value that is not possible ends
+ * the program with a message that names it.
+ */
+class AllReduceHelper
+{
+  public:
+    /// @param network a network on which Install() has been called
+    explicit AllReduceHelper(const TopologyHelper& network);
+
+    /**
+     * Set an attribute of the sessions that are installed from now on.
+     *
+     * @param name the attribute's name
+     * @param value its value
+     */
+    void SetAttribute(const std::string& name, const AttributeValue& value);
+
+    /**
+     * Choose how many chunks the gradient is cut into, for each server.
+     *
+     * @param chunksPerServer their number; 0 stands for the mean number of a server's ports
+     */
+    void SetChunksPerServer(uint32_t chunksPerServer);
+
+    /**
+     * Choose the chunks' roots one by one.
+     *
+     * @param roots the root of each chunk
+     */
+    void SetRoots(std::vector<NodeId> roots);
+
+    /**
+     * Put an application on every server.
+     *
+     * @param scheduler short name or TypeId name of the scheduler
+     * @param transport short name or TypeId name of the transport
+     * @return the session, which begins when all applications have started
+     */
+    Ptr<AllReduceSession> Install(const std::string& scheduler, const std::string& transport);
+
+    /**
+     * Put an application on every server.
+     *
+     * @param scheduler the scheduler
+     * @param transport the transport, for this session only
+     * @return the session, which begins when all applications have started
+     */
+    Ptr<AllReduceSession> Install(Ptr<AllReduceScheduler> scheduler,
+                                  Ptr<AllReduceTransport> transport);
+
+    /// @return the applications of the session that was installed last, by server
+    ApplicationContainer GetApplications() const;
+
+    /// @return the network as sessions see it; links break and are mended through it
+    Ptr<AllReduceNetwork> GetNetwork() const;
+
+  private:
+    Ptr<AllReduceNetwork> m_network;     //!< where
+    ObjectFactory m_factory;             //!< makes sessions
+    std::vector<NodeId> m_roots;         //!< of chunks
+    ApplicationContainer m_applications; //!< of the last session
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_HELPER_H */

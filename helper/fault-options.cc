@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "fault-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Cuts a text in two at the first separator; fails with what was expected if there is none.
+std::pair<std::string, std::string>
+Split(const std::string& text, char separator, const std::string& option, const char* grammar)
+{
+    const std::size_t at = text.find(separator);
+    if (at == std::string::npos)
+    {
+        FailInput(option, " \"", text, "\": expected ", grammar);
+    }
+    return {text.substr(0, at), text.substr(at + 1)};
+}
+
+/// @return the link that "A-B" names
+LinkId
+FindLink(const Topology& topology, const std::string& text, const std::string& option)
+{
+    const auto [a, b] = Split(text, '-', option, "a link as A-B, two node ids");
+    const uint64_t from = ParseNumber(a, option);
+    const uint64_t to = ParseNumber(b, option);
+    const uint64_t nNodes = topology.GetNNodes();
+    const auto link = from < nNodes && to < nNodes ? topology.FindDirectedLink(from, to)
+                                                   : std::optional<DirectedLinkId>();
+    if (!link)
+    {
+        FailInput(option, " \"", text, "\": ", topology.GetName(), " has no link ", text);
+    }
+    return *link / 2;
+}
+
+double
+ParseFactor(const std::string& text, const std::string& option)
+{
+    char* end = nullptr;
+    const double factor = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor < 1)
+    {
+        FailInput(option, " \"", text, "\": expected a factor of 1 or more");
+    }
+    return factor;
+}
+
+LinkFault
+ParseFault(const Topology& topology, const std::string& text)
+{
+    constexpr auto GRAMMAR = "A-B@TIME[,UP_TIME]";
+    const auto [link, times] = Split(text, '@', "--fail", GRAMMAR);
+    LinkFault fault;
+    fault.link = FindLink(topology, link, "--fail");
+    const std::size_t comma = times.find(',');
+    fault.down = NanoSeconds(ParseTime(times.substr(0, comma)));
+    if (comma != std::string::npos)
+    {
+        fault.up = NanoSeconds(ParseTime(times.substr(comma + 1)));
+        if (*fault.up <= fault.down)
+        {
+            FailInput("--fail \"", text, "\": expected the link to come up after it went down");
+        }
+    }
+    return fault;
+}
+
+} // namespace
+
+void
+ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faults)
+{
+    for (const LinkFault& fault : faults)
+    {
+        Simulator::Schedule(fault.down, &AllReduceNetwork::SetLinkUp, network, fault.link, false);
+        if (fault.up)
+        {
+            Simulator::Schedule(*fault.up, &AllReduceNetwork::SetLinkUp, network, fault.link, true);
+        }
+    }
+}
+
+std::vector<LinkFault>
+DrawFaults(const Topology& topology, uint32_t count, uint64_t seed, Time horizon)
+{
+    // The standard fixes the numbers of the generator, but not those of its distributions.
+    std::mt19937_64 random(seed);
+    const auto drawTime = [&](int64_t limit) {
+        return NanoSeconds(random() % std::max<int64_t>(limit, 1));
+    };
+    std::vector<LinkId> links(topology.GetNLinks());
+    std::iota(links.begin(), links.end(), 0);
+    std::vector<LinkFault> faults;
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        std::swap(links[i], links[i + random() % (links.size() - i)]);
+        LinkFault fault;
+        fault.link = links[i];
+        fault.down = drawTime(horizon.GetNanoSeconds());
+        if (random() % 2 == 0)
+        {
+            fault.up = fault.down + NanoSeconds(1) + drawTime(horizon.GetNanoSeconds() / 2);
+        }
+        faults.push_back(fault);
+    }
+    return faults;
+}
+
+void
+FaultOptions::AddTo(ProgramOptions& options)
+{
+    options.Add("fail",
+                fail,
+                ';',
+                "A-B@TIME[,UP_TIME]: this link breaks (and is mended); once or more");
+    options.Add("fail-random", failRandom, "COUNT,SEED: so many random links break");
+    options.Add("slow", slow, ';', "A-B:FACTOR: this link is slower; once or more");
+    options.Add("background", background, "share of the ports' rate that other traffic uses");
+}
+
+Topology
+FaultOptions::ApplySlow(const Topology& topology) const
+{
+    std::vector<Link> links = topology.GetLinks();
+    for (const std::string& text : slow)
+    {
+        const auto [link, factor] = Split(text, ':', "--slow", "A-B:FACTOR");
+        Link& changed = links[FindLink(topology, link, "--slow")];
+        changed.rateBps =
+            std::max<uint64_t>(1, std::llround(changed.rateBps / ParseFactor(factor, "--slow")));
+    }
+    return slow.empty() ? topology : topology.WithLinks(topology.GetName(), std::move(links));
+}
+
+std::vector<LinkFault>
+FaultOptions::MakeFaults(const Topology& topology, Time horizon) const
+{
+    std::vector<LinkFault> faults;
+    for (const std::string& text : fail)
+    {
+        faults.push_back(ParseFault(topology, text));
+    }
+    if (!failRandom.empty())
+    {
+        const auto [countText, seedText] = Split(failRandom, ',', "--fail-random", "COUNT,SEED");
+        const uint64_t count = ParseNumber(countText, "--fail-random");
+        const uint64_t seed = ParseNumber(seedText, "--fail-random");
+        if (count > topology.GetNLinks())
+        {
+            FailInput("--fail-random \"",
+                      failRandom,
+                      "\": ",
+                      topology.GetName(),
+                      " has only ",
+                      topology.GetNLinks(),
+                      " links");
+        }
+        const auto drawn = DrawFaults(topology, count, seed, horizon);
+        faults.insert(faults.end(), drawn.begin(), drawn.end());
+    }
+    return faults;
+}
+
+double
+FaultOptions::GetBackground() const
+{
+    return ParseFraction(background, "--background");
+}
+
+} // namespace ns3::allreduce

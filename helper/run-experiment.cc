@@ -1,0 +1,379 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "run-experiment.h"
+
+#include "allreduce-helper.h"
+#include "progress-line.h"
+#include "topology-helper.h"
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/background-traffic.h"
+#include "ns3/boolean.h"
+#include "ns3/datagram-transport.h"
+#include "ns3/double.h"
+#include "ns3/drop-tail-queue.h"
+#include "ns3/enum.h"
+#include "ns3/flow-monitor-helper.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/schedule-verifier.h"
+#include "ns3/simulator.h"
+#include "ns3/time-prediction.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// One run: builds, watches and measures.
+class Run
+{
+  public:
+    Run(const Experiment& experiment, const RunOptions& options)
+        : m_experiment(experiment),
+          m_options(options),
+          m_line(experiment.topology.GetName() + " " + experiment.schedulerName),
+          m_network(experiment.topology)
+    {
+    }
+
+    ~Run()
+    {
+        Simulator::Destroy();
+    }
+
+    ExperimentResult Execute()
+    {
+        BuildNetwork();
+        WatchQueues();
+        InstallSession();
+        InstallBackground();
+        Predict();
+        ScheduleFaults(
+            m_helper->GetNetwork(),
+            m_options.faults.MakeFaults(m_experiment.topology, Seconds(m_result.predictedSeconds)));
+        Simulate();
+        Collect();
+        return m_result;
+    }
+
+  private:
+    void BuildNetwork()
+    {
+        m_network.SetDeviceAttribute("Mtu", UintegerValue(m_options.frame));
+        m_network.SetQueue("ns3::DropTailQueue<Packet>",
+                           "MaxSize",
+                           QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
+        m_network.Install();
+        m_nStreams = m_network.AssignStreams(0);
+        m_helper.emplace(m_network);
+        m_helper->SetRoots(m_experiment.plan.roots);
+    }
+
+    void WatchQueues()
+    {
+        m_result.links.resize(m_experiment.topology.GetNDirectedLinks());
+        for (DirectedLinkId link = 0; link < m_result.links.size(); ++link)
+        {
+            m_result.links[link].link = link;
+            GetQueue(link)->TraceConnectWithoutContext(
+                "PacketsInQueue",
+                MakeBoundCallback(&Run::NoteQueueLength, &m_result.links[link]));
+        }
+    }
+
+    static void NoteQueueLength(LinkUse* use, uint32_t, uint32_t length)
+    {
+        use->queuePeak = std::max(use->queuePeak, length);
+    }
+
+    Ptr<Queue<Packet>> GetQueue(DirectedLinkId link) const
+    {
+        return DynamicCast<PointToPointNetDevice>(m_network.GetDevice(link))->GetQueue();
+    }
+
+    void InstallSession()
+    {
+        m_helper->SetAttribute("Bytes", UintegerValue(m_experiment.bytes));
+        m_helper->SetAttribute("Sync", EnumValue(m_options.GetSync()));
+        m_helper->SetAttribute("Iterations", UintegerValue(m_options.iterations));
+        m_helper->SetAttribute("ComputeTime",
+                               TimeValue(NanoSeconds(ParseTime(m_options.computeTime))));
+        m_helper->SetAttribute("Watchdog", TimeValue(NanoSeconds(ParseTime(m_options.watchdog))));
+        m_helper->SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
+        m_session = m_helper->Install(m_experiment.scheduler, CreateTransport(m_options.transport));
+        m_session->TraceConnectWithoutContext("Finished", MakeCallback(&Run::Stop, this));
+        m_session->TraceConnectWithoutContext("Failed", MakeCallback(&Run::StopFailed, this));
+        m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::ShowRound, this));
+    }
+
+    void InstallBackground()
+    {
+        const double load = m_options.faults.GetBackground();
+        if (load == 0)
+        {
+            return;
+        }
+        for (NodeId server = 0; server < m_experiment.topology.GetNServers(); ++server)
+        {
+            const auto traffic = CreateObject<BackgroundTraffic>();
+            traffic->SetAttribute("Load", DoubleValue(load));
+            traffic->SetNetwork(m_helper->GetNetwork(), server);
+            m_nStreams += traffic->AssignRandomStreams(m_nStreams);
+            m_network.GetServer(server)->AddApplication(traffic);
+        }
+    }
+
+    void Predict()
+    {
+        const auto& plan = m_experiment.plan;
+        m_result.boundRounds =
+            ComputeLowerBounds(m_experiment.topology, plan.roots).GetBest().rounds;
+        m_result.idealSeconds = GetIdealSeconds(m_experiment.topology,
+                                                m_result.boundRounds,
+                                                plan.roots.size(),
+                                                m_experiment.bytes);
+        m_result.predictedSeconds = PredictSeconds(*m_helper->GetNetwork(),
+                                                   *m_session->GetTransport(),
+                                                   plan,
+                                                   m_experiment.bytes);
+    }
+
+    void Stop()
+    {
+        Simulator::Stop();
+    }
+
+    void StopFailed(const std::string& reason)
+    {
+        Simulator::Stop();
+    }
+
+    void ShowRound(uint32_t round, Time duration)
+    {
+        m_line.Show("round " + std::to_string(round), m_session->GetProgress());
+    }
+
+    void Simulate()
+    {
+        FlowMonitorHelper flowMonitor;
+        if (!m_options.flowMonitor.empty())
+        {
+            flowMonitor.InstallAll();
+        }
+        const auto begin = std::chrono::steady_clock::now();
+        Simulator::Run();
+        m_result.wallSeconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        m_result.nEvents = Simulator::GetEventCount();
+        if (!m_options.flowMonitor.empty())
+        {
+            std::ofstream out(m_options.flowMonitor);
+            flowMonitor.SerializeToXmlStream(out, 0, false, false);
+            if (!out.flush())
+            {
+                FailInput("--flow-monitor: file ", m_options.flowMonitor, " cannot be written");
+            }
+        }
+    }
+
+    void Collect()
+    {
+        m_result.failure = m_session->GetFailure();
+        if (m_result.failure.empty() && !m_session->IsFinished())
+        {
+            m_result.failure = "the simulation ended before the AllReduce did";
+        }
+        Time sum;
+        for (const Time& duration : m_session->GetDurations())
+        {
+            sum += duration;
+        }
+        m_result.measuredSeconds =
+            sum.GetSeconds() / std::max<std::size_t>(1, m_session->GetDurations().size());
+        for (const Time& duration : m_session->GetRoundDurations())
+        {
+            m_result.roundSeconds.push_back(duration.GetSeconds());
+        }
+        m_result.rounds = m_result.roundSeconds.size();
+        m_result.nReplans = m_session->GetNReplans();
+        m_result.nAborted = m_session->GetNAborted();
+        if (const auto datagrams = DynamicCast<DatagramTransport>(m_session->GetTransport()))
+        {
+            m_result.countsResent = true;
+            m_result.nResent = datagrams->GetNResent();
+        }
+        CollectLinks();
+        CheckBound();
+    }
+
+    void CollectLinks()
+    {
+        const double seconds = Simulator::Now().GetSeconds();
+        for (LinkUse& use : m_result.links)
+        {
+            const auto queue = GetQueue(use.link);
+            use.bytes = queue->GetTotalReceivedBytes();
+            use.nDropped = queue->GetTotalDroppedPackets();
+            const double rate = m_helper->GetNetwork()->GetRate(use.link);
+            use.utilization = seconds > 0 ? 8.0 * use.bytes / (rate * seconds) : 0;
+            m_result.nDropped += use.nDropped;
+        }
+    }
+
+    /// What is faster than any schedule can be is an error somewhere.
+    void CheckBound()
+    {
+        // Without barriers the last round need not be a whole one.
+        const double slack = m_options.GetSync() == AllReduceSession::BARRIER ? 0 : 1;
+        const double least =
+            m_result.idealSeconds * (m_result.boundRounds - slack) / m_result.boundRounds;
+        // Shares of a chunk are whole bytes, so that tiny gradients can be a little faster.
+        const bool isLarge = m_experiment.bytes >= 1000 * m_experiment.plan.roots.size();
+        if (m_result.failure.empty() && isLarge && m_result.measuredSeconds < least)
+        {
+            m_result.failure = "measured " + std::to_string(m_result.measuredSeconds) +
+                               " s, less than the bound of " + std::to_string(least) + " s";
+        }
+    }
+
+    const Experiment& m_experiment;          //!< what is to be run
+    const RunOptions& m_options;             //!< how
+    ProgressLine m_line;                     //!< says how far it has come
+    TopologyHelper m_network;                //!< builds the network
+    std::optional<AllReduceHelper> m_helper; //!< installs the session
+    Ptr<AllReduceSession> m_session;         //!< the AllReduces
+    int64_t m_nStreams{0};                   //!< random streams in use
+    ExperimentResult m_result;               //!< what comes out
+};
+
+nlohmann::ordered_json
+MakeLinksJson(const Experiment& experiment, const ExperimentResult& result)
+{
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const LinkUse& use : result.links)
+    {
+        json.push_back({{"from", experiment.topology.GetSource(use.link)},
+                        {"to", experiment.topology.GetTarget(use.link)},
+                        {"bytes", use.bytes},
+                        {"utilization", use.utilization},
+                        {"queue_peak", use.queuePeak},
+                        {"dropped", use.nDropped}});
+    }
+    return json;
+}
+
+void
+AddLinkSummary(nlohmann::ordered_json& row,
+               const Experiment& experiment,
+               const ExperimentResult& result)
+{
+    const LinkUse* busiest = &result.links.front();
+    double sum = 0;
+    uint32_t peak = 0;
+    for (const LinkUse& use : result.links)
+    {
+        busiest = use.utilization > busiest->utilization ? &use : busiest;
+        sum += use.utilization;
+        peak = std::max(peak, use.queuePeak);
+    }
+    row["mean_utilization"] = sum / result.links.size();
+    row["max_utilization"] = busiest->utilization;
+    row["busiest_link"] = std::to_string(experiment.topology.GetSource(busiest->link)) + "-" +
+                          std::to_string(experiment.topology.GetTarget(busiest->link));
+    row["queue_peak"] = peak;
+    row["dropped"] = result.nDropped;
+}
+
+} // namespace
+
+AllReduceSchedule
+PlanVerified(const Topology& topology,
+             const std::vector<NodeId>& roots,
+             const std::string& name,
+             AllReduceScheduler& scheduler)
+{
+    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, roots));
+    const Verdict verdict = Verify(topology, plan);
+    if (!verdict.isCorrect)
+    {
+        FailInput(topology.GetName(), " ", name, " is not correct: ", verdict.reason);
+    }
+    return plan;
+}
+
+ExperimentResult
+RunExperiment(const Experiment& experiment, const RunOptions& options)
+{
+    options.Check();
+    return Run(experiment, options).Execute();
+}
+
+nlohmann::ordered_json
+MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
+{
+    const double nChunks = experiment.plan.roots.size();
+    const double measured = result.measuredSeconds;
+    const bool isDone = result.failure.empty();
+    nlohmann::ordered_json row = {
+        {"topology", experiment.topology.GetName()},
+        {"servers", experiment.topology.GetNServers()},
+        {"switches", experiment.topology.GetNSwitches()},
+        {"links", experiment.topology.GetNLinks()},
+        {"scheduler", experiment.schedulerName},
+        {"chunks_per_server", nChunks / experiment.topology.GetNServers()},
+        {"bytes", experiment.bytes},
+        {"size", FormatSize(experiment.bytes)},
+        {"transport", options.transport},
+        {"sync", options.sync},
+        {"frame", options.frame},
+        {"rounds", result.rounds},
+        {"planned_rounds", experiment.plan.rounds.size()},
+        {"bound", result.boundRounds},
+        {"ideal_s", result.idealSeconds},
+        {"predicted_s", result.predictedSeconds},
+        {"measured_s", nullptr},
+        {"ratio", nullptr},
+        {"goodput_gbps", nullptr},
+        {"iterations", options.iterations},
+        {"data_verified", options.verifyData && isDone},
+        {"replans", result.nReplans},
+        {"aborted", result.nAborted},
+        {"resent", nullptr},
+    };
+    if (isDone)
+    {
+        row["measured_s"] = measured;
+        row["ratio"] = measured / result.idealSeconds;
+        row["goodput_gbps"] = 8e-9 * experiment.bytes / measured;
+    }
+    else
+    {
+        row["failure"] = result.failure;
+    }
+    if (result.countsResent)
+    {
+        row["resent"] = result.nResent;
+    }
+    AddLinkSummary(row, experiment, result);
+    row["wall_s"] = result.wallSeconds;
+    row["events"] = result.nEvents;
+    row["round_s"] = result.roundSeconds;
+    if (options.showLinks)
+    {
+        row["link_use"] = MakeLinksJson(experiment, result);
+    }
+    return row;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RUN_EXPERIMENT_H
+#define ALLREDUCE_RUN_EXPERIMENT_H
+
+#include "run-options.h"
+
+#include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// @ingroup allreduce
+/// What is to be run.
+struct Experiment
+{
+    Topology topology;                 //!< the network
+    std::string schedulerName;         //!< who plans
+    Ptr<AllReduceScheduler> scheduler; //!< the same
+    AllReduceSchedule plan;            //!< what it planned, verified
+    uint64_t bytes;                    //!< size of the gradient
+};
+
+/// @ingroup allreduce
+/// How one direction of a link was used.
+struct LinkUse
+{
+    DirectedLinkId link{0}; //!< the directed link
+    uint64_t bytes{0};      //!< that went over it
+    double utilization{0};  //!< their share of what it could have carried
+    uint32_t queuePeak{0};  //!< most packets in its queue
+    uint64_t nDropped{0};   //!< packets that found the queue full
+};
+
+/// @ingroup allreduce
+/// What came out of a run.
+struct ExperimentResult
+{
+    std::string failure;              //!< why it failed; "" if it did not
+    double idealSeconds{0};           //!< the bound at line rate
+    double predictedSeconds{0};       //!< by the flow-level model
+    double measuredSeconds{0};        //!< mean of the AllReduces
+    uint64_t boundRounds{0};          //!< no schedule takes fewer
+    uint32_t rounds{0};               //!< of the last AllReduce
+    std::vector<double> roundSeconds; //!< how long they took
+    uint32_t nReplans{0};             //!< how often the scheduler had to go on after a failure
+    uint32_t nAborted{0};             //!< flows cut by a broken link
+    bool countsResent{false};         //!< whether the transport counts what it sends again
+    uint64_t nResent{0};              //!< packets sent again
+    uint64_t nDropped{0};             //!< packets that found a queue full
+    std::vector<LinkUse> links;       //!< by directed link
+    double wallSeconds{0};            //!< how long the simulation took
+    uint64_t nEvents{0};              //!< events that it took
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Plan with a scheduler from the beginning, and have the plan verified.
+ *
+ * @param topology the network
+ * @param roots the root of each chunk
+ * @param name the scheduler's name, for messages
+ * @param scheduler the scheduler
+ * @return the plan
+ * @throws InputError if the plan is not correct
+ */
+AllReduceSchedule PlanVerified(const Topology& topology,
+                               const std::vector<NodeId>& roots,
+                               const std::string& name,
+                               AllReduceScheduler& scheduler);
+
+/**
+ * @ingroup allreduce
+ *
+ * Build a network, run AllReduces on it packet by packet, and measure. Uses and destroys the
+ * simulator.
+ *
+ * @param experiment what is to be run
+ * @param options how
+ * @return what came out
+ * @throws InputError if an option is not possible
+ */
+ExperimentResult RunExperiment(const Experiment& experiment, const RunOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param experiment what was run
+ * @param options how
+ * @param result what came out
+ * @return a row for a ResultWriter
+ */
+nlohmann::ordered_json MakeRow(const Experiment& experiment,
+                               const RunOptions& options,
+                               const ExperimentResult& result);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RUN_EXPERIMENT_H */

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "run-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-transport.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/config.h"
+#include "ns3/nstime.h"
+
+#include <cmath>
+#include <limits>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// A unit of size.
+struct Unit
+{
+    const char* name; //!< its name
+    uint64_t bytes;   //!< how many bytes it is
+};
+
+constexpr Unit UNITS[] = {
+    {"GiB", uint64_t{1} << 30},
+    {"MiB", uint64_t{1} << 20},
+    {"KiB", uint64_t{1} << 10},
+    {"GB", 1'000'000'000},
+    {"MB", 1'000'000},
+    {"kB", 1'000},
+    {"B", 1},
+    {"", 1},
+};
+
+/// What an option's whole number may be.
+void
+CheckRange(const char* option, uint64_t value, uint64_t least, uint64_t most)
+{
+    if (value < least || value > most)
+    {
+        FailInput(option, " \"", value, "\": expected ", least, " to ", most);
+    }
+}
+
+} // namespace
+
+uint64_t
+ParseSize(const std::string& text, const std::string& what)
+{
+    const std::size_t end = text.find_first_not_of("0123456789.");
+    const std::string number = text.substr(0, end);
+    const std::string suffix = end == std::string::npos ? "" : text.substr(end);
+    for (const Unit& unit : UNITS)
+    {
+        if (suffix == unit.name && !number.empty() && number != ".")
+        {
+            char* rest = nullptr;
+            const double bytes = std::strtod(number.c_str(), &rest) * unit.bytes;
+            constexpr double MOST = uint64_t{1} << 50;
+            if (*rest == '\0' && bytes >= 1 && bytes <= MOST && bytes == std::floor(bytes))
+            {
+                return bytes;
+            }
+        }
+    }
+    FailInput(what, " \"", text, "\": expected a size of 1 byte or more, as 100MiB or 1KiB");
+}
+
+std::string
+FormatSize(uint64_t bytes)
+{
+    for (const Unit& unit : UNITS)
+    {
+        if (bytes >= unit.bytes && bytes % unit.bytes == 0 && (unit.bytes & (unit.bytes - 1)) == 0)
+        {
+            return std::to_string(bytes / unit.bytes) + unit.name;
+        }
+    }
+    return std::to_string(bytes);
+}
+
+void
+RunOptions::AddTo(ProgramOptions& options)
+{
+    options.Add("transport", transport, "raw, tcp, udp, or a TypeId name");
+    options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
+    options.Add("frame", frame, "largest packet on a link, in bytes");
+    options.Add("queue", queue, "packets that a device's queue holds");
+    options.Add("rate", rate, "rate of links of capacity 1, as 10Gbps");
+    options.Add("delay", delay, "delay of links, as 1us");
+    options.Add("iterations", iterations, "AllReduces one after another");
+    options.Add("compute-time", computeTime, "time between them, as 5ms");
+    options.Add("watchdog", watchdog, "fail if nothing arrives for so long; 0: choose");
+    options.Add("verify-data", verifyData, "carry real numbers, add and compare them");
+    options.Add("links", showLinks, "report the bytes, use and queue peak of all links");
+    options.Add("flow-monitor", flowMonitor, "write FlowMonitor's XML to this file");
+    faults.AddTo(options);
+}
+
+void
+RunOptions::Check() const
+{
+    CreateTransport(transport);
+    GetSync();
+    CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
+    CheckRange("--queue", queue, 1, 1'000'000);
+    CheckRange("--iterations", iterations, 1, 1'000'000);
+    ParseTime(computeTime);
+    ParseTime(watchdog);
+    faults.GetBackground();
+    if (!flowMonitor.empty() && transport == "raw")
+    {
+        FailInput("--flow-monitor: FlowMonitor sees IP packets only, expected --transport=tcp or "
+                  "udp");
+    }
+}
+
+AllReduceSession::Sync
+RunOptions::GetSync() const
+{
+    if (sync == "barrier")
+    {
+        return AllReduceSession::BARRIER;
+    }
+    if (sync == "dependency")
+    {
+        return AllReduceSession::DEPENDENCY;
+    }
+    FailInput("--sync \"", sync, "\": expected barrier or dependency");
+}
+
+Topology
+RunOptions::Apply(const Topology& topology) const
+{
+    std::vector<Link> links = topology.GetLinks();
+    for (Link& link : links)
+    {
+        link.rateBps = rate.empty() ? link.rateBps : ParseRate(rate) * link.capacity;
+        link.delayNs = delay.empty() ? link.delayNs : ParseTime(delay);
+    }
+    return faults.ApplySlow(topology.WithLinks(topology.GetName(), std::move(links)));
+}
+
+void
+SetDataCentreTcpDefaults()
+{
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(10)));
+    Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(MilliSeconds(100)));
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,94 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RUN_OPTIONS_H
+#define ALLREDUCE_RUN_OPTIONS_H
+
+#include "allreduce-program-options.h"
+#include "fault-options.h"
+
+#include "ns3/allreduce-session.h"
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @param text a size as "100MiB", "1KiB", "2GiB", "5MB" or a plain number of bytes
+ * @param what what the size is, for the message
+ * @return bytes, 1 or more
+ * @throws InputError that names both
+ */
+uint64_t ParseSize(const std::string& text, const std::string& what);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param bytes a size
+ * @return the shortest exact text, as "100MiB"
+ */
+std::string FormatSize(uint64_t bytes);
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief The options that say how AllReduces are run packet by packet.
+ */
+struct RunOptions
+{
+    std::string transport{"tcp"}; //!< as CreateTransport takes it
+    std::string sync{"barrier"};  //!< barrier or dependency
+    uint32_t frame{9000};         //!< MTU of the devices
+    uint32_t queue{100};          //!< packets that a device's queue holds
+    std::string rate;             //!< rate of a link of capacity 1; empty: as the topology says
+    std::string delay;            //!< delay of all links; empty: as the topology says
+    uint32_t iterations{1};       //!< AllReduces one after another
+    std::string computeTime{"0"}; //!< between them
+    std::string watchdog{"0"};    //!< see the attribute Watchdog
+    bool verifyData{false};       //!< carry real numbers
+    bool showLinks{false};        //!< report all links
+    std::string flowMonitor;      //!< where FlowMonitor writes its XML
+    FaultOptions faults;          //!< what goes wrong
+
+    /**
+     * Add the options to a program's.
+     *
+     * @param options the program's
+     */
+    void AddTo(ProgramOptions& options);
+
+    /**
+     * Refuse what is not possible, before anything is built.
+     *
+     * @throws InputError that names the option
+     */
+    void Check() const;
+
+    /**
+     * @param topology a network
+     * @return the same with the rates and delays asked for
+     * @throws InputError that names the option
+     */
+    Topology Apply(const Topology& topology) const;
+
+    /// @return the value of the session's attribute Sync
+    AllReduceSession::Sync GetSync() const;
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Give ns-3's TCP the shorter timeouts of a data centre; to be called before options are read, so
+ * that they can say otherwise.
+ */
+void SetDataCentreTcpDefaults();
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RUN_OPTIONS_H */

@@ -1,0 +1,136 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-application.h"
+
+#include "allreduce-session.h"
+
+#include "ns3/abort.h"
+
+namespace ns3::allreduce
+{
+
+NS_OBJECT_ENSURE_REGISTERED(AllReduceApplication);
+
+TypeId
+AllReduceApplication::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::allreduce::AllReduceApplication")
+            .SetParent<Application>()
+            .SetGroupName("AllReduce")
+            .AddConstructor<AllReduceApplication>()
+            .AddTraceSource("FlowStarted",
+                            "A flow from this server begins.",
+                            MakeTraceSourceAccessor(&AllReduceApplication::m_flowStarted),
+                            "ns3::allreduce::AllReduceApplication::FlowTracedCallback")
+            .AddTraceSource("FlowFinished",
+                            "All bytes of a flow to this server have arrived.",
+                            MakeTraceSourceAccessor(&AllReduceApplication::m_flowFinished),
+                            "ns3::allreduce::AllReduceApplication::FlowTracedCallback")
+            .AddTraceSource("ChunkReduced",
+                            "All contributions to a chunk have been merged at this server.",
+                            MakeTraceSourceAccessor(&AllReduceApplication::m_chunkReduced),
+                            "ns3::allreduce::AllReduceApplication::ChunkTracedCallback")
+            .AddTraceSource("Done",
+                            "This server has all sums; how long after the beginning.",
+                            MakeTraceSourceAccessor(&AllReduceApplication::m_done),
+                            "ns3::Time::TracedCallback");
+    return tid;
+}
+
+AllReduceApplication::AllReduceApplication() = default;
+AllReduceApplication::~AllReduceApplication() = default;
+
+void
+AllReduceApplication::SetSession(Ptr<AllReduceSession> session, NodeId server)
+{
+    m_session = session;
+    m_server = server;
+    session->AddApplication(this);
+}
+
+Ptr<AllReduceSession>
+AllReduceApplication::GetSession() const
+{
+    return m_session;
+}
+
+NodeId
+AllReduceApplication::GetServer() const
+{
+    return m_server;
+}
+
+uint64_t
+AllReduceApplication::GetBytesSent() const
+{
+    return m_bytesSent;
+}
+
+uint64_t
+AllReduceApplication::GetBytesReceived() const
+{
+    return m_bytesReceived;
+}
+
+void
+AllReduceApplication::NoteStarted(const AllReduceFlow& flow)
+{
+    m_flowStarted(flow);
+}
+
+void
+AllReduceApplication::NoteSent(const AllReduceFlow& flow)
+{
+    m_bytesSent += flow.bytes;
+}
+
+void
+AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
+{
+    m_bytesReceived += flow.bytes;
+    m_flowFinished(flow);
+}
+
+void
+AllReduceApplication::NoteReduced(ChunkId chunk)
+{
+    m_chunkReduced(chunk);
+}
+
+void
+AllReduceApplication::NoteDone(Time duration)
+{
+    m_done(duration);
+}
+
+void
+AllReduceApplication::DoDispose()
+{
+    if (m_session)
+    {
+        m_session->Dispose();
+    }
+    m_session = nullptr;
+    Application::DoDispose();
+}
+
+void
+AllReduceApplication::StartApplication()
+{
+    NS_ABORT_MSG_UNLESS(m_session, "AllReduceApplication has no session: use AllReduceHelper");
+    m_session->NoteReady(m_server);
+}
+
+void
+AllReduceApplication::StopApplication()
+{
+    if (m_session)
+    {
+        m_session->NoteStopped(m_server);
+    }
+}
+
+} // namespace ns3::allreduce

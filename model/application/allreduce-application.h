@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_APPLICATION_H
+#define ALLREDUCE_APPLICATION_H
+
+#include "ns3/allreduce-workload.h"
+#include "ns3/application.h"
+#include "ns3/nstime.h"
+#include "ns3/traced-callback.h"
+
+#include <cstdint>
+
+namespace ns3::allreduce
+{
+
+class AllReduceSession;
+
+/// @ingroup allreduce
+/// A workload on the network.
+struct AllReduceFlow
+{
+    ChunkId chunk{0};                        //!< the chunk that moves
+    WorkloadKind kind{WorkloadKind::REDUCE}; //!< merged or copied at the target
+    NodeId source{0};                        //!< the sender
+    NodeId target{0};                        //!< the receiver
+    uint64_t bytes{0};                       //!< how much it carries
+    Time begin;                              //!< when it began
+    Time duration;                           //!< how long it took; 0 while it has not finished
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A server's part in an AllReduce.
+ *
+ * The session begins when the applications of all servers have started, and fails if one stops
+ * before the end. What a server does can be watched here, what happens between servers at the
+ * session.
+ */
+class AllReduceApplication : public Application
+{
+  public:
+    /**
+     * Signature of the trace sources FlowStarted and FlowFinished.
+     *
+     * @param flow the flow
+     */
+    typedef void (*FlowTracedCallback)(const AllReduceFlow& flow);
+
+    /**
+     * Signature of the trace source ChunkReduced.
+     *
+     * @param chunk the chunk
+     */
+    typedef void (*ChunkTracedCallback)(ChunkId chunk);
+
+    /// @return the type
+    static TypeId GetTypeId();
+
+    AllReduceApplication();
+    ~AllReduceApplication() override;
+
+    /**
+     * Make the application part of a session.
+     *
+     * @param session the session
+     * @param server which server of its network this is
+     */
+    void SetSession(Ptr<AllReduceSession> session, NodeId server);
+
+    /// @return the session
+    Ptr<AllReduceSession> GetSession() const;
+
+    /// @return which server of the network this is
+    NodeId GetServer() const;
+
+    /// @return bytes that this server has sent in flows that have finished
+    uint64_t GetBytesSent() const;
+
+    /// @return bytes that have come to this server in flows that have finished
+    uint64_t GetBytesReceived() const;
+
+    /// @param flow a flow that begins here
+    void NoteStarted(const AllReduceFlow& flow);
+
+    /// @param flow a flow from here that has finished
+    void NoteSent(const AllReduceFlow& flow);
+
+    /// @param flow a flow that has finished here
+    void NoteReceived(const AllReduceFlow& flow);
+
+    /// @param chunk a chunk of which all contributions have been merged at this server, its root
+    void NoteReduced(ChunkId chunk);
+
+    /// @param duration how long it took until this server had all sums
+    void NoteDone(Time duration);
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    void StartApplication() override;
+    void StopApplication() override;
+
+    Ptr<AllReduceSession> m_session;                     //!< what this is part of
+    NodeId m_server{0};                                  //!< which server this is
+    uint64_t m_bytesSent{0};                             //!< see GetBytesSent
+    uint64_t m_bytesReceived{0};                         //!< see GetBytesReceived
+    TracedCallback<const AllReduceFlow&> m_flowStarted;  //!< a flow begins here
+    TracedCallback<const AllReduceFlow&> m_flowFinished; //!< a flow has arrived here
+    TracedCallback<ChunkId> m_chunkReduced;              //!< a chunk's sum is final here
+    TracedCallback<Time> m_done;                         //!< this server has all sums
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_APPLICATION_H */

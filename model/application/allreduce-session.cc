@@ -1,0 +1,671 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-session.h"
+
+#include "ns3/abort.h"
+#include "ns3/allreduce-compat.h"
+#include "ns3/allreduce-error.h"
+#include "ns3/boolean.h"
+#include "ns3/enum.h"
+#include "ns3/log.h"
+#include "ns3/simulator.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+NS_LOG_COMPONENT_DEFINE("AllReduceSession");
+NS_OBJECT_ENSURE_REGISTERED(AllReduceSession);
+
+TypeId
+AllReduceSession::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::allreduce::AllReduceSession")
+            .SetParent<Object>()
+            .SetGroupName("AllReduce")
+            .AddConstructor<AllReduceSession>()
+            .AddAttribute("Bytes",
+                          "Size of the gradient that is summed up.",
+                          UintegerValue(16 << 20),
+                          MakeUintegerAccessor(&AllReduceSession::m_bytes),
+                          MakeUintegerChecker<uint64_t>(1))
+            .AddAttribute("Sync",
+                          "What rounds mean on the network: Barrier or Dependency.",
+                          EnumValue(BARRIER),
+                          MakeAccessorOfEnum<Sync>(&AllReduceSession::m_sync),
+                          MakeEnumChecker(BARRIER, "Barrier", DEPENDENCY, "Dependency"))
+            .AddAttribute("Iterations",
+                          "How many AllReduces there are, one after another.",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&AllReduceSession::m_iterations),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("ComputeTime",
+                          "Time between the end of an AllReduce and the beginning of the next.",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&AllReduceSession::m_computeTime),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("Watchdog",
+                          "The session fails if nothing arrives for so long; 0: as long as the "
+                          "transport and the size of chunks call for.",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&AllReduceSession::m_watchdog),
+                          MakeTimeChecker(Time(0)))
+            .AddAttribute("VerifyData",
+                          "Whether flows carry real numbers that servers add and compare.",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&AllReduceSession::m_verifyData),
+                          MakeBooleanChecker())
+            .AddTraceSource("RoundStarted",
+                            "The first workload of a round begins.",
+                            MakeTraceSourceAccessor(&AllReduceSession::m_roundStarted),
+                            "ns3::allreduce::AllReduceSession::RoundStartedTracedCallback")
+            .AddTraceSource("RoundEnded",
+                            "The last workload of a round has arrived.",
+                            MakeTraceSourceAccessor(&AllReduceSession::m_roundEnded),
+                            "ns3::allreduce::AllReduceSession::RoundEndedTracedCallback")
+            .AddTraceSource("Done",
+                            "An AllReduce is done; how long it took.",
+                            MakeTraceSourceAccessor(&AllReduceSession::m_done),
+                            "ns3::Time::TracedCallback")
+            .AddTraceSource("Finished",
+                            "All AllReduces are done.",
+                            MakeTraceSourceAccessor(&AllReduceSession::m_finished),
+                            "ns3::TracedCallback::Empty")
+            .AddTraceSource("Failed",
+                            "The session has failed.",
+                            MakeTraceSourceAccessor(&AllReduceSession::m_failed),
+                            "ns3::allreduce::AllReduceSession::FailedTracedCallback");
+    return tid;
+}
+
+AllReduceSession::AllReduceSession() = default;
+AllReduceSession::~AllReduceSession() = default;
+
+void
+AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
+                        Ptr<AllReduceScheduler> scheduler,
+                        Ptr<AllReduceTransport> transport,
+                        std::vector<NodeId> roots)
+{
+    m_network = network;
+    m_scheduler = scheduler;
+    m_transport = transport;
+    m_roots = std::move(roots);
+    m_dispatcher.emplace(network->GetTopology());
+    m_transport->Open(network,
+                      MakeCallback(&AllReduceSession::NoteSent, this),
+                      MakeCallback(&AllReduceSession::NoteDelivered, this));
+    m_network->TraceConnectWithoutContext("LinkChanged",
+                                          MakeCallback(&AllReduceSession::NoteLinkChanged, this));
+}
+
+void
+AllReduceSession::DoDispose()
+{
+    m_watch.Cancel();
+    m_next.Cancel();
+    m_data.reset();
+    if (m_network)
+    {
+        m_network->TraceDisconnectWithoutContext(
+            "LinkChanged",
+            MakeCallback(&AllReduceSession::NoteLinkChanged, this));
+        m_transport->Dispose();
+    }
+    m_applications.clear();
+    m_flights.clear();
+    m_dispatcher.reset();
+    m_state.reset();
+    m_network = nullptr;
+    m_scheduler = nullptr;
+    m_transport = nullptr;
+    m_isRunning = false;
+    Object::DoDispose();
+}
+
+void
+AllReduceSession::AddApplication(AllReduceApplication* application)
+{
+    m_applications.push_back(application);
+}
+
+void
+AllReduceSession::NoteReady(NodeId server)
+{
+    if (++m_nReady == m_network->GetTopology().GetNServers())
+    {
+        BeginAllReduce();
+    }
+}
+
+void
+AllReduceSession::NoteStopped(NodeId server)
+{
+    if (!m_isFinished && m_failure.empty())
+    {
+        Fail("server " + std::to_string(server) + " was stopped before the end");
+    }
+}
+
+uint64_t
+AllReduceSession::GetChunkBytes(ChunkId chunk) const
+{
+    return m_bytes / m_roots.size() + (chunk < m_bytes % m_roots.size());
+}
+
+void
+AllReduceSession::BeginAllReduce()
+{
+    NS_LOG_FUNCTION(this << m_durations.size());
+    const Topology& topology = m_network->GetTopology();
+    m_state.emplace(topology, m_roots);
+    m_state->SetLinksShared(m_sync == DEPENDENCY);
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        m_state->SetLinkUp(link, m_network->IsLinkUp(link));
+    }
+    if (m_verifyData)
+    {
+        std::vector<uint64_t> sizes(m_roots.size());
+        for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+        {
+            sizes[chunk] = GetChunkBytes(chunk);
+        }
+        m_data.emplace(m_roots, topology.GetNServers(), std::move(sizes));
+    }
+    m_nSums.assign(topology.GetNServers(), 0);
+    m_roundBegins.clear();
+    m_roundDurations.clear();
+    m_firstRound = 0;
+    m_dispatcher->Load({});
+    m_isRunning = true;
+    m_isDisturbed = false;
+    m_begin = Simulator::Now();
+    m_lastArrival = m_begin;
+    m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
+    GoOn();
+}
+
+void
+AllReduceSession::EndRounds()
+{
+    uint32_t nBegun = 0;
+    for (uint32_t round = 0; round < m_dispatcher->GetNRounds(); ++round)
+    {
+        if (m_dispatcher->GetNBegun(round) > 0)
+        {
+            nBegun = round + 1;
+            m_state->EndRound();
+            if (!m_dispatcher->IsRoundOver(round))
+            {
+                NoteRoundEnded(round); // A link broke, and not all of it has arrived.
+            }
+        }
+    }
+    m_roundBegins.resize(m_firstRound + nBegun);
+    m_roundDurations.resize(m_firstRound + nBegun);
+    m_firstRound += nBegun;
+    m_dispatcher->Load({});
+}
+
+void
+AllReduceSession::GoOn()
+{
+    EndRounds();
+    if (m_state->IsDone())
+    {
+        EndAllReduce();
+        return;
+    }
+    m_isCutOff = !DescribeCutOff().empty();
+    if (m_isCutOff)
+    {
+        return; // A link that comes back goes on; the watchdog does not wait for it forever.
+    }
+    try
+    {
+        m_nReplans += m_isDisturbed;
+        m_isDisturbed = false;
+        m_dispatcher->Load(AskScheduler());
+    }
+    catch (const InputError& error)
+    {
+        Fail(error.what());
+        return;
+    }
+    m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
+    m_roundDurations.resize(m_roundBegins.size());
+    BeginWorkloads();
+}
+
+std::vector<WorkloadList>
+AllReduceSession::AskScheduler()
+{
+    AllReduceState state = *m_state;
+    state.SetLinksShared(false);
+    if (m_sync == DEPENDENCY)
+    {
+        return Plan(*m_scheduler, std::move(state)).rounds;
+    }
+    WorkloadList round = m_scheduler->NextRound(state);
+    if (round.IsEmpty())
+    {
+        FailInput(m_scheduler->GetInstanceTypeId().GetName(),
+                  " does not come to an end: after round ",
+                  m_firstRound,
+                  " ",
+                  m_state->GetNMissing(),
+                  " sums are still missing");
+    }
+    return {std::move(round)};
+}
+
+void
+AllReduceSession::BeginWorkloads()
+{
+    try
+    {
+        while (m_isRunning)
+        {
+            const auto index = m_dispatcher->BeginNext();
+            if (!index)
+            {
+                return;
+            }
+            BeginWorkload(*index);
+        }
+    }
+    catch (const InputError& error)
+    {
+        Fail(m_scheduler->GetInstanceTypeId().GetName() + ": " + error.what());
+    }
+}
+
+void
+AllReduceSession::BeginWorkload(uint32_t index)
+{
+    const Workload workload = m_dispatcher->Get(index);
+    Flight flight{};
+    flight.index = index;
+    flight.id = m_state->Start(workload);
+    flight.flow = {workload.chunk,
+                   workload.kind,
+                   workload.GetSource(),
+                   workload.GetTarget(),
+                   GetChunkBytes(workload.chunk),
+                   Simulator::Now(),
+                   Time(0)};
+    flight.way = m_network->GetLinks(Path(workload.path.begin(), workload.path.end()));
+    if (m_data)
+    {
+        flight.parcel = m_data->Take(workload);
+    }
+    NoteRoundBegun(m_dispatcher->GetRound(index));
+    m_applications[flight.flow.source]->NoteStarted(flight.flow);
+    const TransferId transfer = m_nextTransfer++;
+    const auto place = m_flights.emplace(transfer, std::move(flight)).first;
+    Emit(transfer, workload, place->second);
+}
+
+void
+AllReduceSession::Emit(TransferId transfer, const Workload& workload, const Flight& flight)
+{
+    if (flight.flow.bytes == 0)
+    {
+        Simulator::ScheduleNow(&AllReduceSession::DeliverEmpty, this, transfer);
+        return;
+    }
+    m_transport->Send({transfer,
+                       Path(workload.path.begin(), workload.path.end()),
+                       flight.flow.bytes,
+                       flight.parcel.payload});
+}
+
+void
+AllReduceSession::DeliverEmpty(TransferId transfer)
+{
+    if (m_flights.count(transfer) > 0)
+    {
+        NoteDelivered(transfer, {});
+    }
+}
+
+void
+AllReduceSession::NoteSent(TransferId transfer)
+{
+    const auto flight = m_flights.find(transfer);
+    if (m_isRunning && flight != m_flights.end())
+    {
+        m_dispatcher->FreePorts(flight->second.index);
+        BeginWorkloads();
+    }
+}
+
+void
+AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
+{
+    const auto place = m_flights.find(transfer);
+    Flight flight = std::move(place->second);
+    m_flights.erase(place);
+    flight.flow.duration = Simulator::Now() - flight.flow.begin;
+    m_lastArrival = Simulator::Now();
+    Finish(flight, data);
+    m_dispatcher->Finish(flight.index);
+    const uint32_t round = m_dispatcher->GetRound(flight.index);
+    if (m_dispatcher->IsRoundOver(round))
+    {
+        NoteRoundEnded(round);
+    }
+    BeginWorkloads();
+    if (m_isRunning && m_flights.empty() && m_next.IsExpired())
+    {
+        GoOn();
+    }
+}
+
+void
+AllReduceSession::Finish(const Flight& flight, const Bytes& data)
+{
+    const ChunkId chunk = flight.flow.chunk;
+    const NodeId target = flight.flow.target;
+    const bool wasFinal = m_state->IsFinal(chunk);
+    m_state->Finish(flight.id);
+    if (m_data)
+    {
+        m_data->Put(m_dispatcher->Get(flight.index), data);
+    }
+    m_applications[flight.flow.source]->NoteSent(flight.flow);
+    m_applications[target]->NoteReceived(flight.flow);
+    if (m_state->IsFinal(chunk) && !wasFinal)
+    {
+        if (m_data)
+        {
+            m_data->MakeFinal(chunk);
+        }
+        m_applications[target]->NoteReduced(chunk);
+        NoteServerProgress(target);
+    }
+    else if (flight.flow.kind == WorkloadKind::BROADCAST)
+    {
+        NoteServerProgress(target);
+    }
+}
+
+void
+AllReduceSession::NoteServerProgress(NodeId server)
+{
+    if (++m_nSums[server] == m_roots.size())
+    {
+        m_applications[server]->NoteDone(Simulator::Now() - m_begin);
+    }
+}
+
+void
+AllReduceSession::NoteRoundBegun(uint32_t round)
+{
+    if (m_dispatcher->GetNBegun(round) == 1)
+    {
+        m_roundBegins[m_firstRound + round] = Simulator::Now();
+        m_roundStarted(m_firstRound + round);
+    }
+}
+
+void
+AllReduceSession::NoteRoundEnded(uint32_t round)
+{
+    const uint32_t number = m_firstRound + round;
+    m_roundDurations[number] = Simulator::Now() - m_roundBegins[number];
+    m_roundEnded(number, m_roundDurations[number]);
+}
+
+void
+AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
+{
+    if (!m_isRunning)
+    {
+        return;
+    }
+    NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
+    m_state->SetLinkUp(link, isUp);
+    if (!isUp)
+    {
+        AbortFlightsOver(link);
+        m_dispatcher->Halt();
+        m_isDisturbed = true;
+    }
+    if (m_flights.empty())
+    {
+        GoOnSoon();
+    }
+}
+
+void
+AllReduceSession::AbortFlightsOver(LinkId link)
+{
+    for (auto flight = m_flights.begin(); flight != m_flights.end();)
+    {
+        const auto& way = flight->second.way;
+        const bool isHit = std::any_of(way.begin(), way.end(), [link](DirectedLinkId part) {
+            return part / 2 == link;
+        });
+        if (!isHit)
+        {
+            ++flight;
+            continue;
+        }
+        if (flight->second.flow.bytes > 0)
+        {
+            m_transport->Cancel(flight->first);
+        }
+        m_state->Abort(flight->second.id);
+        if (m_data)
+        {
+            m_data->PutBack(m_dispatcher->Get(flight->second.index),
+                            std::move(flight->second.parcel));
+        }
+        ++m_nAborted;
+        flight = m_flights.erase(flight);
+    }
+}
+
+void
+AllReduceSession::GoOnSoon()
+{
+    // Several links can change at the same time; the scheduler is asked once.
+    if (m_next.IsExpired())
+    {
+        m_next = Simulator::ScheduleNow(&AllReduceSession::GoOn, this);
+    }
+}
+
+void
+AllReduceSession::EndAllReduce()
+{
+    m_isRunning = false;
+    m_watch.Cancel();
+    const Time duration = Simulator::Now() - m_begin;
+    const std::string wrong = m_data ? m_data->FindWrong() : "";
+    if (!wrong.empty())
+    {
+        Fail(wrong);
+        return;
+    }
+    m_durations.push_back(duration);
+    NS_LOG_INFO("AllReduce " << m_durations.size() << " took " << duration.As(Time::MS));
+    m_done(duration);
+    if (m_durations.size() < m_iterations)
+    {
+        m_next = Simulator::Schedule(m_computeTime, &AllReduceSession::BeginAllReduce, this);
+        return;
+    }
+    m_isFinished = true;
+    m_finished();
+}
+
+Time
+AllReduceSession::GetPatience() const
+{
+    if (m_watchdog.IsStrictlyPositive())
+    {
+        return m_watchdog;
+    }
+    uint64_t slowest = m_network->GetRate(0);
+    for (DirectedLinkId link = 0; link < m_network->GetTopology().GetNDirectedLinks(); ++link)
+    {
+        slowest = std::min(slowest, m_network->GetRate(link));
+    }
+    constexpr double MANY = 100;
+    const double chunkTime = 8.0 * GetChunkBytes(0) / slowest;
+    return Max(m_transport->GetLongestSilence(), Seconds(MANY * chunkTime));
+}
+
+void
+AllReduceSession::CheckProgress()
+{
+    const Time patience = GetPatience();
+    const Time end = m_lastArrival + patience;
+    if (Simulator::Now() < end)
+    {
+        m_watch =
+            Simulator::Schedule(end - Simulator::Now(), &AllReduceSession::CheckProgress, this);
+        return;
+    }
+    std::ostringstream reason;
+    if (m_isCutOff)
+    {
+        reason << DescribeCutOff();
+    }
+    else
+    {
+        reason << "nothing has arrived for " << patience.As(Time::MS) << ": " << DescribeStuck();
+    }
+    Fail(reason.str());
+}
+
+std::string
+AllReduceSession::DescribeStuck() const
+{
+    constexpr std::size_t MOST = 4;
+    std::ostringstream text;
+    std::size_t n = 0;
+    for (const auto& [transfer, flight] : m_flights)
+    {
+        if (n++ == MOST)
+        {
+            text << "; and " << m_flights.size() - MOST << " more";
+            break;
+        }
+        const Workload workload = m_dispatcher->Get(flight.index);
+        text << (n > 1 ? "; " : "") << Describe(workload) << " from server " << workload.GetSource()
+             << " to server " << workload.GetTarget() << " ("
+             << m_transport->DescribeProgress(transfer) << ")";
+    }
+    return text.str();
+}
+
+std::string
+AllReduceSession::DescribeCutOff() const
+{
+    const Topology& topology = m_network->GetTopology();
+    std::vector<bool> isReached(topology.GetNNodes(), false);
+    std::vector<NodeId> reached{0};
+    isReached[0] = true;
+    for (std::size_t i = 0; i < reached.size(); ++i)
+    {
+        for (const Topology::Port& port : topology.GetPorts(reached[i]))
+        {
+            if (m_state->IsLinkUp(port.out / 2) && !isReached[port.neighbor])
+            {
+                isReached[port.neighbor] = true;
+                reached.push_back(port.neighbor);
+            }
+        }
+    }
+    const auto nReached =
+        std::count(isReached.begin(), isReached.begin() + topology.GetNServers(), true);
+    // Those that are fewer are the ones that are cut off.
+    const bool isMinority = 2 * nReached < topology.GetNServers();
+    std::ostringstream text;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        if (isReached[server] == isMinority)
+        {
+            text << (text.tellp() > 0 ? ", " : "cut off by links that are down: server ") << server;
+        }
+    }
+    return nReached == topology.GetNServers() ? "" : text.str();
+}
+
+void
+AllReduceSession::Fail(const std::string& reason)
+{
+    NS_LOG_INFO("failed: " << reason);
+    m_isRunning = false;
+    m_failure = reason;
+    m_watch.Cancel();
+    m_next.Cancel();
+    m_flights.clear();
+    m_transport->Close();
+    m_failed(reason);
+}
+
+bool
+AllReduceSession::IsFinished() const
+{
+    return m_isFinished;
+}
+
+const std::string&
+AllReduceSession::GetFailure() const
+{
+    return m_failure;
+}
+
+const std::vector<Time>&
+AllReduceSession::GetDurations() const
+{
+    return m_durations;
+}
+
+const std::vector<Time>&
+AllReduceSession::GetRoundDurations() const
+{
+    return m_roundDurations;
+}
+
+uint32_t
+AllReduceSession::GetNReplans() const
+{
+    return m_nReplans;
+}
+
+uint32_t
+AllReduceSession::GetNAborted() const
+{
+    return m_nAborted;
+}
+
+double
+AllReduceSession::GetProgress() const
+{
+    if (!m_state)
+    {
+        return m_isFinished ? 1 : 0;
+    }
+    const double all = static_cast<double>(m_state->GetNChunks()) * m_nSums.size();
+    return 1 - m_state->GetNMissing() / all;
+}
+
+Ptr<AllReduceTransport>
+AllReduceSession::GetTransport() const
+{
+    return m_transport;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,217 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SESSION_H
+#define ALLREDUCE_SESSION_H
+
+#include "allreduce-application.h"
+#include "allreduce-data.h"
+#include "allreduce-network.h"
+#include "allreduce-transport.h"
+#include "workload-dispatcher.h"
+
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-state.h"
+#include "ns3/event-id.h"
+#include "ns3/nstime.h"
+#include "ns3/object.h"
+#include "ns3/traced-callback.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief AllReduces on an ns-3 network: asks the scheduler, emits its workloads as flows, and
+ * advances the state when their packets have arrived.
+ *
+ * With Sync BARRIER the scheduler is asked for a round when the last one is over. With DEPENDENCY
+ * it is asked for all rounds at once, and each server sends its workloads in this order, each as
+ * soon as what it needs has arrived and its port is free.
+ *
+ * When a link breaks, the flows over it are aborted, the others run to their end, and the
+ * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
+ * session waits for a link to come back. If nothing arrives for too long, or the scheduler does not
+ * know how to go on, the session fails; it then says why (GetFailure) and does nothing more.
+ */
+class AllReduceSession : public Object
+{
+  public:
+    /// What rounds mean on the network.
+    enum Sync
+    {
+        BARRIER,   //!< a round begins when the one before is over
+        DEPENDENCY //!< a workload begins when its data is there and its port free
+    };
+
+    /**
+     * Signature of the trace source RoundStarted.
+     *
+     * @param round the round, from 0
+     */
+    typedef void (*RoundStartedTracedCallback)(uint32_t round);
+
+    /**
+     * Signature of the trace source RoundEnded.
+     *
+     * @param round the round, from 0
+     * @param duration how long it took
+     */
+    typedef void (*RoundEndedTracedCallback)(uint32_t round, Time duration);
+
+    /**
+     * Signature of the trace source Failed.
+     *
+     * @param reason why
+     */
+    typedef void (*FailedTracedCallback)(const std::string& reason);
+
+    /// @return the type
+    static TypeId GetTypeId();
+
+    AllReduceSession();
+    ~AllReduceSession() override;
+
+    /**
+     * Say what to do, before anything begins.
+     *
+     * @param network where
+     * @param scheduler who chooses the workloads
+     * @param transport what carries them
+     * @param roots the root of each chunk
+     */
+    void Setup(Ptr<AllReduceNetwork> network,
+               Ptr<AllReduceScheduler> scheduler,
+               Ptr<AllReduceTransport> transport,
+               std::vector<NodeId> roots);
+
+    /// @param application the part of the next server
+    void AddApplication(AllReduceApplication* application);
+
+    /// @param server a server that is ready; when all are, the first AllReduce begins
+    void NoteReady(NodeId server);
+
+    /// @param server a server that takes part no longer
+    void NoteStopped(NodeId server);
+
+    /// @return whether all AllReduces have come to their end
+    bool IsFinished() const;
+
+    /// @return why the session failed; "" if it has not
+    const std::string& GetFailure() const;
+
+    /// @return how long each AllReduce took, without the time for computing
+    const std::vector<Time>& GetDurations() const;
+
+    /// @return how long each round of the last AllReduce took
+    const std::vector<Time>& GetRoundDurations() const;
+
+    /// @return how often the scheduler had to go on after a failure
+    uint32_t GetNReplans() const;
+
+    /// @return how many flows were aborted
+    uint32_t GetNAborted() const;
+
+    /// @return how much of the present AllReduce is done, 0 to 1
+    double GetProgress() const;
+
+    /// @return the transport
+    Ptr<AllReduceTransport> GetTransport() const;
+
+    /**
+     * @param chunk a chunk
+     * @return its size; sizes differ by one byte at most
+     */
+    uint64_t GetChunkBytes(ChunkId chunk) const;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    /// A workload that has begun and not ended.
+    struct Flight
+    {
+        uint32_t index;                  //!< its index at the dispatcher
+        AllReduceState::FlightId id;     //!< its name at the state
+        AllReduceFlow flow;              //!< what can be watched
+        std::vector<DirectedLinkId> way; //!< the links it crosses
+        AllReduceData::Parcel parcel;    //!< what it carries, if that matters
+    };
+
+    void BeginAllReduce();
+    void EndRounds();
+    void GoOn();
+    void GoOnSoon();
+    std::vector<WorkloadList> AskScheduler();
+    void BeginWorkloads();
+    void BeginWorkload(uint32_t index);
+    void Emit(TransferId transfer, const Workload& workload, const Flight& flight);
+    void DeliverEmpty(TransferId transfer);
+    void NoteSent(TransferId transfer);
+    void NoteDelivered(TransferId transfer, const Bytes& data);
+    void Finish(const Flight& flight, const Bytes& data);
+    void NoteServerProgress(NodeId server);
+    void NoteLinkChanged(LinkId link, bool isUp);
+    void AbortFlightsOver(LinkId link);
+    void NoteRoundBegun(uint32_t round);
+    void NoteRoundEnded(uint32_t round);
+    void EndAllReduce();
+    void CheckProgress();
+    void Fail(const std::string& reason);
+    Time GetPatience() const;
+    std::string DescribeStuck() const;
+    std::string DescribeCutOff() const;
+
+    uint64_t m_bytes{0};      //!< attribute Bytes
+    Sync m_sync{BARRIER};     //!< attribute Sync
+    uint32_t m_iterations{1}; //!< attribute Iterations
+    Time m_computeTime;       //!< attribute ComputeTime
+    Time m_watchdog;          //!< attribute Watchdog
+    bool m_verifyData{false}; //!< attribute VerifyData
+
+    Ptr<AllReduceNetwork> m_network;                   //!< where
+    Ptr<AllReduceScheduler> m_scheduler;               //!< who chooses workloads
+    Ptr<AllReduceTransport> m_transport;               //!< what carries them
+    std::vector<NodeId> m_roots;                       //!< by chunk
+    std::vector<AllReduceApplication*> m_applications; //!< by server
+    uint32_t m_nReady{0};                              //!< servers that are
+
+    std::optional<AllReduceState> m_state;          //!< how far the AllReduce has come
+    std::optional<AllReduceData> m_data;            //!< what the servers really hold
+    std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
+    std::map<TransferId, Flight> m_flights;         //!< the workloads under way
+    std::vector<uint32_t> m_nSums;                  //!< by server: final sums it has
+    TransferId m_nextTransfer{0};                   //!< its name
+    uint32_t m_firstRound{0};                       //!< number of the dispatcher's first round
+    std::vector<Time> m_roundBegins;                //!< by round
+    std::vector<Time> m_roundDurations;             //!< by round
+    bool m_isRunning{false};                        //!< an AllReduce is under way
+    bool m_isFinished{false};                       //!< all have come to their end
+    bool m_isDisturbed{false};                      //!< the rounds were cut short
+    bool m_isCutOff{false};                         //!< servers cannot reach each other
+    Time m_begin;                                   //!< of the present AllReduce
+    Time m_lastArrival;                             //!< when there last was progress
+    EventId m_watch;                                //!< looks for progress
+    EventId m_next;                                 //!< goes on
+    std::vector<Time> m_durations;                  //!< see GetDurations
+    uint32_t m_nReplans{0};                         //!< see GetNReplans
+    uint32_t m_nAborted{0};                         //!< see GetNAborted
+    std::string m_failure;                          //!< see GetFailure
+
+    TracedCallback<uint32_t> m_roundStarted;     //!< the first workload of a round begins
+    TracedCallback<uint32_t, Time> m_roundEnded; //!< the last workload of a round has arrived
+    TracedCallback<Time> m_done;                 //!< an AllReduce is done
+    TracedCallback<> m_finished;                 //!< all AllReduces are done
+    TracedCallback<const std::string&> m_failed; //!< the session has failed
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SESSION_H */

@@ -1,0 +1,146 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TRANSPORT_H
+#define ALLREDUCE_TRANSPORT_H
+
+#include "allreduce-network.h"
+
+#include "ns3/callback.h"
+#include "ns3/nstime.h"
+#include "ns3/object.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// Names a transfer within its session; never used twice.
+using TransferId = uint32_t;
+/// What a transfer carries.
+using Bytes = std::vector<uint8_t>;
+
+/// @ingroup allreduce
+/// Bytes on their way from one server to another.
+struct Transfer
+{
+    TransferId id{0};                     //!< its name
+    Path path;                            //!< from the sending to the receiving server
+    uint64_t bytes{0};                    //!< how many, 1 or more
+    std::shared_ptr<const Bytes> payload; //!< the bytes; none: any bytes will do
+};
+
+/// @ingroup allreduce
+/// How a transport cuts data into frames.
+struct FrameFormat
+{
+    uint32_t payload{0};  //!< bytes of data in a full frame
+    uint32_t overhead{0}; //!< bytes of headers around them on the wire
+
+    /**
+     * @param bytes of data
+     * @return bytes on the wire
+     */
+    uint64_t GetWireBytes(uint64_t bytes) const
+    {
+        return bytes + (bytes + payload - 1) / payload * overhead;
+    }
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Carries transfers along exact paths: all of their bytes arrive, or it can say what is
+ * missing.
+ *
+ * Lost data is sent again for as long as it takes; giving up is left to the session. A transport
+ * serves one session.
+ */
+class AllReduceTransport : public Object
+{
+  public:
+    /// A transfer's sender has sent everything, so that its port is free for another.
+    using SentCallback = Callback<void, TransferId>;
+    /// All of a transfer's bytes have arrived; they are empty if any bytes would do.
+    using DeliveredCallback = Callback<void, TransferId, const Bytes&>;
+
+    /// @return the type
+    static TypeId GetTypeId();
+
+    /**
+     * Get ready; to be called once.
+     *
+     * @param network the network
+     * @param sent told when a sender has sent everything
+     * @param delivered told when everything has arrived; at that moment also counts as sent
+     */
+    void Open(Ptr<AllReduceNetwork> network, SentCallback sent, DeliveredCallback delivered);
+
+    /**
+     * Begin a transfer.
+     *
+     * @param transfer what goes where
+     */
+    virtual void Send(const Transfer& transfer) = 0;
+
+    /**
+     * Forget a transfer that has not been delivered; what is on the way is ignored.
+     *
+     * @param id the transfer
+     */
+    virtual void Cancel(TransferId id) = 0;
+
+    /// Forget all transfers, so that nothing more happens.
+    virtual void Close() = 0;
+
+    /**
+     * @param id a transfer that has not been delivered
+     * @return how far it has come, as "3 of 40 packets arrived"
+     */
+    virtual std::string DescribeProgress(TransferId id) const = 0;
+
+    /**
+     * @param hops number of links that a transfer crosses
+     * @return how it is cut into frames
+     */
+    virtual FrameFormat GetFrameFormat(uint32_t hops) const = 0;
+
+    /// @return how long it may take until lost data is sent again
+    virtual Time GetLongestSilence() const = 0;
+
+  protected:
+    /// What a transport does to get ready.
+    virtual void DoOpen() = 0;
+
+    void DoDispose() override;
+
+    /// @return the network
+    AllReduceNetwork& GetNetwork() const;
+
+    SentCallback m_sent;           //!< told when a sender has sent everything
+    DeliveredCallback m_delivered; //!< told when everything has arrived
+
+  private:
+    Ptr<AllReduceNetwork> m_network; //!< the network
+};
+
+/// @ingroup allreduce
+/// @return the short names of the transports: "raw", "tcp", "udp"
+std::vector<std::string> GetTransportNames();
+
+/**
+ * @ingroup allreduce
+ *
+ * @param name "raw", "tcp", "udp" or the TypeId name of any AllReduceTransport
+ * @return the transport
+ * @throws InputError that names what there is
+ */
+Ptr<AllReduceTransport> CreateTransport(const std::string& name);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TRANSPORT_H */

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_BACKGROUND_TRAFFIC_H
+#define ALLREDUCE_BACKGROUND_TRAFFIC_H
+
+#include "allreduce-network.h"
+
+#include "ns3/application.h"
+#include "ns3/event-id.h"
+#include "ns3/random-variable-stream.h"
+#include "ns3/socket.h"
+
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief UDP datagrams from a server to random others, at random times.
+ *
+ * The times between datagrams are exponential, so that the server uses the share Load of the rate
+ * of its ports on average. Datagrams take a shortest path. Every server that is sent to must run
+ * this application, too.
+ */
+class BackgroundTraffic : public Application
+{
+  public:
+    /// Where the datagrams go.
+    static constexpr uint16_t PORT = 9;
+
+    /// @return the type
+    static TypeId GetTypeId();
+
+    BackgroundTraffic();
+
+    /**
+     * @param network the network
+     * @param server which of its servers this is
+     */
+    void SetNetwork(Ptr<AllReduceNetwork> network, NodeId server);
+
+    /**
+     * @param stream the first random stream to use
+     * @return the number of streams used
+     */
+    int64_t AssignRandomStreams(int64_t stream);
+
+    /// @return the number of bytes sent so far
+    uint64_t GetBytesSent() const;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    void StartApplication() override;
+    void StopApplication() override;
+
+    void FindPaths();
+    void SendOne();
+    void Discard(Ptr<Socket> socket);
+
+    double m_load{0.1};                         //!< attribute Load
+    Ptr<AllReduceNetwork> m_network;            //!< the network
+    NodeId m_server{0};                         //!< which server this is
+    std::vector<PinnedPathTag> m_paths;         //!< by target
+    std::vector<NodeId> m_targets;              //!< servers that can be reached
+    uint32_t m_packetSize{0};                   //!< bytes in a datagram
+    double m_meanGap{0};                        //!< seconds between datagrams
+    uint64_t m_bytesSent{0};                    //!< see GetBytesSent
+    Ptr<Socket> m_socket;                       //!< sends and receives
+    Ptr<ExponentialRandomVariable> m_gapRandom; //!< when the next one is sent
+    Ptr<UniformRandomVariable> m_targetRandom;  //!< where it goes
+    EventId m_next;                             //!< the next datagram
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_BACKGROUND_TRAFFIC_H */

@@ -1,0 +1,329 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "datagram-transport.h"
+
+#include "ns3/simulator.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ns3::allreduce
+{
+
+NS_OBJECT_ENSURE_REGISTERED(DatagramTransport);
+
+namespace
+{
+
+/// By how much the wait for news can grow.
+constexpr uint32_t MOST_BACKOFF = 64;
+
+/// Tells the packets of sessions apart; the value has no influence on what happens.
+uint32_t g_nextSession = 0;
+
+} // namespace
+
+TypeId
+DatagramTransport::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::DatagramTransport")
+                            .SetParent<AllReduceTransport>()
+                            .SetGroupName("AllReduce")
+                            .AddAttribute("AckEvery",
+                                          "How many packets an acknowledgement stands for.",
+                                          UintegerValue(8),
+                                          MakeUintegerAccessor(&DatagramTransport::m_ackEvery),
+                                          MakeUintegerChecker<uint32_t>(1));
+    return tid;
+}
+
+DatagramTransport::DatagramTransport()
+    : m_sessionNumber(g_nextSession++)
+{
+}
+
+void
+DatagramTransport::DoDispose()
+{
+    Close();
+    AllReduceTransport::DoDispose();
+}
+
+uint32_t
+DatagramTransport::GetSessionNumber() const
+{
+    return m_sessionNumber;
+}
+
+void
+DatagramTransport::Send(const Transfer& transfer)
+{
+    auto flow = std::make_unique<Flow>();
+    flow->transfer = transfer;
+    flow->forth = MakeRoute(transfer.path);
+    flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
+    flow->payloadSize = GetFrameFormat(transfer.path.size() - 1).payload;
+    flow->nPackets = (transfer.bytes + flow->payloadSize - 1) / flow->payloadSize;
+    flow->arrived.resize(flow->nPackets, false);
+    flow->data.resize(transfer.payload ? transfer.bytes : 0);
+    SetTimes(*flow);
+    flow->lastNews = Simulator::Now();
+    flow->timer =
+        Simulator::Schedule(flow->timeout, &DatagramTransport::CheckNews, this, transfer.id);
+    m_flows[transfer.id] = std::move(flow);
+    SendBurst(transfer.id);
+}
+
+void
+DatagramTransport::SetTimes(Flow& flow) const
+{
+    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1);
+    const double frameBits = 8.0 * (format.payload + format.overhead);
+    double roundTrip = 0;
+    double slowestFrame = 0;
+    for (const DirectedLinkId link : GetNetwork().GetLinks(flow.transfer.path))
+    {
+        const double frame = frameBits / GetNetwork().GetRate(link);
+        const double share = frame * GetNetwork().GetTopology().GetCapacity(link);
+        slowestFrame = std::max(slowestFrame, share);
+        roundTrip += frame + 2 * GetNetwork().GetDelay(link).GetSeconds();
+    }
+    flow.interval = Seconds(slowestFrame);
+    // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
+    flow.window = 2 * std::ceil(roundTrip / slowestFrame) + 2 * m_ackEvery;
+    flow.timeout = Seconds(4 * (roundTrip + flow.window * slowestFrame));
+}
+
+void
+DatagramTransport::SendBurst(TransferId id)
+{
+    Flow& flow = *m_flows.at(id);
+    const uint32_t limit =
+        std::min({flow.nPackets, flow.nAcked + flow.window, flow.nSent + m_burst});
+    if (flow.nSent == limit)
+    {
+        if (flow.nSent == flow.nPackets)
+        {
+            m_sent(id);
+        }
+        return; // Unless this was the end, the next acknowledgement goes on.
+    }
+    const Time pause = flow.interval * (limit - flow.nSent);
+    while (flow.nSent < limit)
+    {
+        SendData(flow, flow.nSent++, DatagramHeader::DATA);
+    }
+    flow.lastNews = Simulator::Now();
+    flow.pacer = Simulator::Schedule(pause, &DatagramTransport::SendBurst, this, id);
+}
+
+void
+DatagramTransport::SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind)
+{
+    const uint64_t begin = uint64_t{sequence} * flow.payloadSize;
+    const uint32_t size = std::min<uint64_t>(flow.payloadSize, flow.transfer.bytes - begin);
+    const auto& payload = flow.transfer.payload;
+    const Ptr<Packet> packet =
+        payload ? Create<Packet>(payload->data() + begin, size) : Create<Packet>(size);
+    DatagramHeader header;
+    header.kind = kind;
+    header.session = m_sessionNumber;
+    header.transfer = flow.transfer.id;
+    header.sequence = sequence;
+    if (IsPathInHeader())
+    {
+        header.path.assign(flow.forth.path.begin(), flow.forth.path.end());
+    }
+    packet->AddHeader(header);
+    Transmit(flow.forth, packet);
+}
+
+void
+DatagramTransport::SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd)
+{
+    flow.nUnacknowledged = 0;
+    DatagramHeader header;
+    header.kind = DatagramHeader::ACK;
+    header.session = m_sessionNumber;
+    header.transfer = flow.transfer.id;
+    header.sequence = flow.firstMissing;
+    header.gapBegin = gapBegin;
+    header.gapEnd = gapEnd;
+    if (IsPathInHeader())
+    {
+        header.path.assign(flow.back.path.begin(), flow.back.path.end());
+    }
+    const Ptr<Packet> packet = Create<Packet>();
+    packet->AddHeader(header);
+    Transmit(flow.back, packet);
+}
+
+void
+DatagramTransport::Receive(const DatagramHeader& header, Ptr<Packet> packet)
+{
+    const auto flow = m_flows.find(header.transfer);
+    if (header.session != m_sessionNumber || flow == m_flows.end())
+    {
+        return; // What was on the way when its transfer was cancelled.
+    }
+    if (header.kind == DatagramHeader::ACK)
+    {
+        ReceiveAck(*flow->second, header);
+    }
+    else
+    {
+        ReceiveData(*flow->second, header, packet);
+    }
+}
+
+void
+DatagramTransport::ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Packet> packet)
+{
+    const uint32_t sequence = header.sequence;
+    const bool isNew = !flow.arrived[sequence];
+    const uint32_t gapBegin = flow.nSeen;
+    if (isNew)
+    {
+        StoreData(flow, sequence, packet);
+    }
+    const bool isComplete = flow.nArrived == flow.nPackets;
+    if (header.kind == DatagramHeader::PROBE)
+    {
+        SendAck(flow, flow.firstMissing, FindGapEnd(flow));
+    }
+    else if (sequence > gapBegin)
+    {
+        SendAck(flow, gapBegin, sequence);
+    }
+    else if (isComplete || ++flow.nUnacknowledged == m_ackEvery)
+    {
+        SendAck(flow, 0, 0);
+    }
+    if (isNew && isComplete)
+    {
+        const Bytes data = std::move(flow.data);
+        m_delivered(flow.transfer.id, data);
+    }
+}
+
+void
+DatagramTransport::StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet) const
+{
+    flow.arrived[sequence] = true;
+    ++flow.nArrived;
+    flow.nSeen = std::max(flow.nSeen, sequence + 1);
+    while (flow.firstMissing < flow.nPackets && flow.arrived[flow.firstMissing])
+    {
+        ++flow.firstMissing;
+    }
+    if (flow.transfer.payload)
+    {
+        packet->CopyData(flow.data.data() + uint64_t{sequence} * flow.payloadSize,
+                         packet->GetSize());
+    }
+}
+
+uint32_t
+DatagramTransport::FindGapEnd(const Flow& flow) const
+{
+    uint32_t end = flow.firstMissing;
+    while (end < flow.nSeen && !flow.arrived[end])
+    {
+        ++end;
+    }
+    return end;
+}
+
+void
+DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
+{
+    const TransferId id = flow.transfer.id;
+    flow.lastNews = Simulator::Now();
+    flow.backoff = 1;
+    flow.nAcked = std::max(flow.nAcked, header.sequence);
+    if (flow.nAcked == flow.nPackets)
+    {
+        Erase(id);
+        return;
+    }
+    for (uint32_t sequence = std::max(header.gapBegin, flow.nAcked); sequence < header.gapEnd;
+         ++sequence)
+    {
+        SendData(flow, sequence, DatagramHeader::DATA);
+        ++m_nResent;
+    }
+    if (flow.pacer.IsExpired() && flow.nSent < flow.nPackets)
+    {
+        SendBurst(id);
+    }
+}
+
+void
+DatagramTransport::CheckNews(TransferId id)
+{
+    Flow& flow = *m_flows.at(id);
+    const Time wait = flow.timeout * flow.backoff;
+    const Time silence = Simulator::Now() - flow.lastNews;
+    if (silence >= wait && flow.nAcked < flow.nSent)
+    {
+        SendData(flow, flow.nAcked, DatagramHeader::PROBE);
+        ++m_nResent;
+        flow.backoff = std::min(2 * flow.backoff, MOST_BACKOFF);
+        flow.lastNews = Simulator::Now();
+    }
+    const Time next =
+        std::max(flow.lastNews + flow.timeout * flow.backoff - Simulator::Now(), flow.timeout);
+    flow.timer = Simulator::Schedule(next, &DatagramTransport::CheckNews, this, id);
+}
+
+void
+DatagramTransport::Cancel(TransferId id)
+{
+    Erase(id);
+}
+
+void
+DatagramTransport::Erase(TransferId id)
+{
+    const auto flow = m_flows.find(id);
+    if (flow != m_flows.end())
+    {
+        flow->second->pacer.Cancel();
+        flow->second->timer.Cancel();
+        m_flows.erase(flow);
+    }
+}
+
+void
+DatagramTransport::Close()
+{
+    while (!m_flows.empty())
+    {
+        Erase(m_flows.begin()->first);
+    }
+}
+
+std::string
+DatagramTransport::DescribeProgress(TransferId id) const
+{
+    const Flow& flow = *m_flows.at(id);
+    return std::to_string(flow.nArrived) + " of " + std::to_string(flow.nPackets) +
+           " packets arrived";
+}
+
+Time
+DatagramTransport::GetLongestSilence() const
+{
+    return MilliSeconds(100);
+}
+
+uint64_t
+DatagramTransport::GetNResent() const
+{
+    return m_nResent;
+}
+
+} // namespace ns3::allreduce

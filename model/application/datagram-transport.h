@@ -1,0 +1,135 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_DATAGRAM_TRANSPORT_H
+#define ALLREDUCE_DATAGRAM_TRANSPORT_H
+
+#include "allreduce-transport.h"
+#include "datagram-header.h"
+
+#include "ns3/event-id.h"
+#include "ns3/packet.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Transfers as numbered packets: what raw and udp have in common.
+ *
+ * Senders keep to the rate of the slowest link of their path, so that what follows on the same
+ * port finds it free. A sender may be a window ahead of what it knows to have arrived. The receiver
+ * acknowledges every few packets. A path never overtakes, so that a gap in the numbers is a loss,
+ * which the receiver names at once. If nothing is heard for a while the sender sends one packet
+ * again and asks what is missing.
+ */
+class DatagramTransport : public AllReduceTransport
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId();
+
+    DatagramTransport();
+
+    void Send(const Transfer& transfer) override;
+    void Cancel(TransferId id) override;
+    void Close() override;
+    std::string DescribeProgress(TransferId id) const override;
+    Time GetLongestSilence() const override;
+
+    /// @return how many packets were sent again so far
+    uint64_t GetNResent() const;
+
+  protected:
+    void DoDispose() override;
+
+    /// One direction of a transfer's path: data takes one, acknowledgements the other.
+    struct Route
+    {
+        Path path;           //!< the nodes
+        Ptr<NetDevice> port; //!< the device that the first node sends through
+        PinnedPathTag tag;   //!< udp: the path for the packets
+    };
+
+    /**
+     * A packet has arrived at the end of its path.
+     *
+     * @param header its header
+     * @param packet what follows it
+     */
+    void Receive(const DatagramHeader& header, Ptr<Packet> packet);
+
+    /// @return what tells this session's packets from those of others
+    uint32_t GetSessionNumber() const;
+
+  private:
+    /// A transfer that has not come to its end.
+    struct Flow
+    {
+        Transfer transfer;           //!< what goes where
+        Route forth;                 //!< the way of the data
+        Route back;                  //!< the way of the acknowledgements
+        uint32_t payloadSize{0};     //!< bytes of data in a full packet
+        uint32_t nPackets{0};        //!< number of packets
+        uint32_t window{0};          //!< packets that may be on the way
+        Time interval;               //!< between bursts
+        Time timeout;                //!< how long to wait for news
+        uint32_t backoff{1};         //!< by how much the wait is longer now
+        uint32_t nSent{0};           //!< packets sent at least once
+        uint32_t nAcked{0};          //!< all before this are known to have arrived
+        Time lastNews;               //!< when something was heard or sent for the first time
+        EventId pacer;               //!< sends the next burst
+        EventId timer;               //!< looks whether there was news
+        std::vector<bool> arrived;   //!< by packet, at the receiver
+        uint32_t nArrived{0};        //!< packets that have arrived
+        uint32_t firstMissing{0};    //!< all before this have arrived
+        uint32_t nSeen{0};           //!< one more than the highest number that has arrived
+        uint32_t nUnacknowledged{0}; //!< packets since the last acknowledgement
+        Bytes data;                  //!< what has arrived, if it matters
+    };
+
+    /**
+     * Find what a route needs besides its path.
+     *
+     * @param path the nodes
+     * @return the route
+     */
+    virtual Route MakeRoute(const Path& path) = 0;
+
+    /**
+     * Put a packet on its way.
+     *
+     * @param route the way
+     * @param packet the packet, with the header in place
+     */
+    virtual void Transmit(const Route& route, Ptr<Packet> packet) = 0;
+
+    /// @return whether packets carry their path in the header
+    virtual bool IsPathInHeader() const = 0;
+
+    void SetTimes(Flow& flow) const;
+    void SendBurst(TransferId id);
+    void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
+    void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
+    void ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Packet> packet);
+    void ReceiveAck(Flow& flow, const DatagramHeader& header);
+    void StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet) const;
+    uint32_t FindGapEnd(const Flow& flow) const;
+    void CheckNews(TransferId id);
+    void Erase(TransferId id);
+
+    uint32_t m_sessionNumber;                                      //!< see GetSessionNumber
+    uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
+    uint32_t m_burst{1};                                           //!< attribute Burst
+    uint64_t m_nResent{0};                                         //!< packets sent again
+    std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_DATAGRAM_TRANSPORT_H */

@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "tcp-path-connection.h"
+
+#include "ns3/inet-socket-address.h"
+#include "ns3/packet.h"
+#include "ns3/tcp-socket-factory.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+constexpr uint8_t IP_PROTOCOL_TCP = 6;
+/// How much is given to TCP at once.
+constexpr uint32_t MOST_AT_ONCE = 1 << 16;
+
+uint16_t
+GetLocalPort(Ptr<Socket> socket)
+{
+    Address address;
+    socket->GetSockName(address);
+    return InetSocketAddress::ConvertFrom(address).GetPort();
+}
+
+} // namespace
+
+TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
+                                     const Path& path,
+                                     Sizes sizes,
+                                     Callbacks callbacks)
+    : m_callbacks(callbacks),
+      m_sizes(sizes)
+{
+    Connect(network, path);
+}
+
+Ptr<Socket>
+TcpPathConnection::MakeSocket(Ptr<Node> node) const
+{
+    const auto socket = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    socket->SetAttribute("SegmentSize", UintegerValue(m_sizes.segment));
+    if (m_sizes.buffer > 0)
+    {
+        socket->SetAttribute("SndBufSize", UintegerValue(m_sizes.buffer));
+        socket->SetAttribute("RcvBufSize", UintegerValue(m_sizes.buffer));
+    }
+    socket->Bind();
+    return socket;
+}
+
+void
+TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
+{
+    m_listener = MakeSocket(network.GetNode(path.back()));
+    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                  MakeCallback(&TcpPathConnection::Accept, this));
+    m_listener->Listen();
+
+    m_sender = MakeSocket(network.GetNode(path.front()));
+    UintegerValue sendBuffer;
+    m_sender->GetAttribute("SndBufSize", sendBuffer);
+    m_sendBuffer = sendBuffer.Get();
+    m_sender->SetConnectCallback(MakeCallback(&TcpPathConnection::Opened, this),
+                                 MakeNullCallback<void, Ptr<Socket>>());
+    m_sender->SetSendCallback(MakeCallback(&TcpPathConnection::Write, this));
+    m_sender->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
+
+    const uint16_t port = GetLocalPort(m_listener);
+    network.PinFlow(path, IP_PROTOCOL_TCP, GetLocalPort(m_sender), port);
+    m_sender->Connect(InetSocketAddress(network.GetServerAddress(path.back()), port));
+}
+
+void
+TcpPathConnection::Accept(Ptr<Socket> socket, const Address& from)
+{
+    m_receiver = socket;
+    m_receiver->SetRecvCallback(MakeCallback(&TcpPathConnection::Read, this));
+}
+
+void
+TcpPathConnection::Opened(Ptr<Socket> socket)
+{
+    m_isOpen = true;
+    Write(socket, socket->GetTxAvailable());
+}
+
+void
+TcpPathConnection::Send(const Transfer& transfer)
+{
+    Item item;
+    item.transfer = transfer;
+    item.data.resize(transfer.payload ? transfer.bytes : 0);
+    m_items.push_back(std::move(item));
+    if (m_isOpen)
+    {
+        Write(m_sender, m_sender->GetTxAvailable());
+    }
+}
+
+void
+TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
+{
+    if (!m_isOpen)
+    {
+        return;
+    }
+    for (Item& item : m_items)
+    {
+        while (item.written < item.transfer.bytes)
+        {
+            const uint32_t size = WriteSome(item);
+            if (size == 0)
+            {
+                return;
+            }
+            item.written += size;
+        }
+    }
+    TellSent();
+}
+
+uint32_t
+TcpPathConnection::WriteSome(Item& item)
+{
+    const uint64_t left = item.transfer.bytes - item.written;
+    const uint32_t room = std::min(m_sender->GetTxAvailable(), MOST_AT_ONCE);
+    const uint32_t size = std::min<uint64_t>(left, room);
+    if (size == 0)
+    {
+        return 0;
+    }
+    const auto& payload = item.transfer.payload;
+    const int sent = m_sender->Send(payload ? Create<Packet>(payload->data() + item.written, size)
+                                            : Create<Packet>(size));
+    return std::max(sent, 0);
+}
+
+void
+TcpPathConnection::TellSent()
+{
+    // What is left in the socket's buffer keeps the port busy for a moment more; the next
+    // transfer's first packets come just in time behind the last two.
+    const uint32_t buffered = m_sendBuffer - std::min(m_sendBuffer, m_sender->GetTxAvailable());
+    if (buffered > 2 * m_sizes.segment || m_items.empty())
+    {
+        return;
+    }
+    Item& last = m_items.back();
+    if (!last.isSent && last.written == last.transfer.bytes)
+    {
+        last.isSent = true;
+        m_callbacks.sent(last.transfer.id);
+    }
+}
+
+void
+TcpPathConnection::Read(Ptr<Socket> socket)
+{
+    // A delivery can close this connection.
+    const Ptr<TcpPathConnection> self(this);
+    while (const Ptr<Packet> packet = socket->Recv())
+    {
+        if (packet->GetSize() == 0)
+        {
+            return;
+        }
+        Store(packet);
+    }
+}
+
+void
+TcpPathConnection::Store(Ptr<Packet> packet)
+{
+    uint32_t offset = 0;
+    while (offset < packet->GetSize() && !m_items.empty())
+    {
+        Item& item = m_items.front();
+        const uint32_t size =
+            std::min<uint64_t>(packet->GetSize() - offset, item.transfer.bytes - item.received);
+        if (item.transfer.payload)
+        {
+            packet->CreateFragment(offset, size)->CopyData(item.data.data() + item.received, size);
+        }
+        item.received += size;
+        offset += size;
+        if (item.received == item.transfer.bytes)
+        {
+            const Item done = std::move(item);
+            m_items.pop_front();
+            m_callbacks.delivered(done.transfer.id, done.data);
+        }
+    }
+}
+
+void
+TcpPathConnection::Close()
+{
+    m_isOpen = false;
+    m_items.clear();
+    for (const auto& socket : {m_sender, m_receiver, m_listener})
+    {
+        if (socket)
+        {
+            socket->SetConnectCallback(MakeNullCallback<void, Ptr<Socket>>(),
+                                       MakeNullCallback<void, Ptr<Socket>>());
+            socket->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                      MakeNullCallback<void, Ptr<Socket>, const Address&>());
+            socket->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
+            socket->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
+            socket->Close();
+        }
+    }
+    m_sender = nullptr;
+    m_receiver = nullptr;
+    m_listener = nullptr;
+}
+
+std::string
+TcpPathConnection::DescribeProgress(TransferId id) const
+{
+    for (const Item& item : m_items)
+    {
+        if (item.transfer.id == id)
+        {
+            return std::to_string(item.received) + " of " + std::to_string(item.transfer.bytes) +
+                   " bytes arrived" + (m_isOpen ? "" : ", not connected");
+        }
+    }
+    return "";
+}
+
+} // namespace ns3::allreduce

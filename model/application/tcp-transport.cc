@@ -1,0 +1,131 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "tcp-transport.h"
+
+#include "tcp-path-connection.h"
+
+#include "ns3/abort.h"
+#include "ns3/uinteger.h"
+
+namespace ns3::allreduce
+{
+
+NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
+
+namespace
+{
+
+/// IPv4, TCP, and TCP's timestamps.
+constexpr uint32_t HEADER_BYTES = 20 + 20 + 12;
+/// What a point-to-point device adds to a packet.
+constexpr uint32_t PPP_BYTES = 2;
+
+} // namespace
+
+TypeId
+TcpTransport::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::TcpTransport")
+                            .SetParent<AllReduceTransport>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<TcpTransport>()
+                            .AddAttribute("BufferFrames",
+                                          "Size of the sockets' buffers in full frames, which "
+                                          "should be less than half of what a device's queue "
+                                          "holds; 0: as the attributes of TcpSocket say.",
+                                          UintegerValue(48),
+                                          MakeUintegerAccessor(&TcpTransport::m_bufferFrames),
+                                          MakeUintegerChecker<uint32_t>());
+    return tid;
+}
+
+TcpTransport::TcpTransport() = default;
+TcpTransport::~TcpTransport() = default;
+
+void
+TcpTransport::DoOpen()
+{
+    m_mtu = GetNetwork().GetMtu();
+}
+
+void
+TcpTransport::DoDispose()
+{
+    Close();
+    AllReduceTransport::DoDispose();
+}
+
+void
+TcpTransport::Send(const Transfer& transfer)
+{
+    m_paths[transfer.id] = transfer.path;
+    Ptr<TcpPathConnection>& connection = m_connections[transfer.path];
+    if (!connection)
+    {
+        const uint32_t segment = GetFrameFormat(transfer.path.size() - 1).payload;
+        connection = Create<TcpPathConnection>(
+            GetNetwork(),
+            transfer.path,
+            TcpPathConnection::Sizes{segment, m_bufferFrames * segment},
+            TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this)});
+    }
+    connection->Send(transfer);
+}
+
+void
+TcpTransport::Deliver(TransferId id, const Bytes& data)
+{
+    m_paths.erase(id);
+    m_delivered(id, data);
+}
+
+void
+TcpTransport::Cancel(TransferId id)
+{
+    // What TCP has taken cannot be taken back: the connection ends, and with it all that is on it.
+    const auto path = m_paths.find(id);
+    const auto connection = m_connections.find(path->second);
+    if (connection != m_connections.end())
+    {
+        connection->second->Close();
+        m_connections.erase(connection);
+    }
+    m_paths.erase(path);
+}
+
+void
+TcpTransport::Close()
+{
+    for (const auto& [path, connection] : m_connections)
+    {
+        connection->Close();
+    }
+    m_connections.clear();
+    m_paths.clear();
+}
+
+std::string
+TcpTransport::DescribeProgress(TransferId id) const
+{
+    const auto connection = m_connections.find(m_paths.at(id));
+    return connection == m_connections.end() ? "" : connection->second->DescribeProgress(id);
+}
+
+FrameFormat
+TcpTransport::GetFrameFormat(uint32_t hops) const
+{
+    NS_ABORT_MSG_IF(m_mtu <= HEADER_BYTES,
+                    "Mtu is " << m_mtu << ", expected more than " << HEADER_BYTES);
+    return {m_mtu - HEADER_BYTES, HEADER_BYTES + PPP_BYTES};
+}
+
+Time
+TcpTransport::GetLongestSilence() const
+{
+    // Several attempts to connect, or several timeouts, each twice as long as the one before.
+    return Seconds(30);
+}
+
+} // namespace ns3::allreduce

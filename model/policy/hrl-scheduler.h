@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_HRL_SCHEDULER_H
+#define ALLREDUCE_HRL_SCHEDULER_H
+
+#include "policy-weights.h"
+
+#include "ns3/broadcast-problem.h"
+#include "ns3/planned-scheduler.h"
+
+#include <memory>
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Plans with the two learned policies: the upper one selects flow-trees once a round, the
+ * lower one schedules their workloads.
+ *
+ * The broadcast is planned, the reduce is its mirror image. From a state in the middle of an
+ * AllReduce what is left is planned in the same way.
+ */
+class HrlScheduler : public PlannedScheduler
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId();
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
+    std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
+    /// @return the shortest of the sampled plans
+    BroadcastPlan PlanBroadcast(const BroadcastProblem& problem) const;
+    /// Reads the checkpoint, unless that has been done.
+    void LoadWeights();
+
+    std::string m_checkpoint;                       //!< the attribute Checkpoint
+    uint32_t m_samples{1};                          //!< the attribute Samples
+    bool m_usesUpper{true};                         //!< the attribute Upper
+    std::string m_loaded;                           //!< where m_weights are from
+    std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_HRL_SCHEDULER_H */

@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_POLICY_CHECKPOINT_H
+#define ALLREDUCE_POLICY_CHECKPOINT_H
+
+#include "policy-weights.h"
+#include "training-config.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * Write the weights of the policies, with the layout of their features, the configuration and a
+ * record of the training, as JSON. The file is replaced at once: it is never half written.
+ *
+ * @param path where to write
+ * @param weights the weights
+ * @param config how they were trained
+ * @param record what happened in training, any JSON
+ * @throws InputError if it cannot be written
+ */
+void WriteCheckpoint(const std::string& path,
+                     const PolicyWeights& weights,
+                     const TrainingConfig& config,
+                     const nlohmann::ordered_json& record);
+
+/**
+ * @ingroup allreduce
+ *
+ * Read the weights from a checkpoint.
+ *
+ * @param path where it is
+ * @return the weights
+ * @throws InputError that says what the file is instead: not there, cut short, not a checkpoint, of
+ *         another version or of another layout
+ */
+PolicyWeights ReadCheckpoint(const std::string& path);
+
+/**
+ * @ingroup allreduce
+ *
+ * Replace a file at once.
+ *
+ * @param path where to write
+ * @param text what to write
+ * @throws InputError if it cannot be written
+ */
+void WriteFileAtomically(const std::string& path, const std::string& text);
+
+/**
+ * @ingroup allreduce
+ *
+ * @return where the shipped checkpoint is: the environment variable ALLREDUCE_POLICY if it is set,
+ *         else the file in the source tree or the one that was installed
+ * @throws InputError if there is none
+ */
+std::string FindShippedCheckpoint();
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_POLICY_CHECKPOINT_H */

@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "policy-features.h"
+
+namespace ns3::allreduce
+{
+
+const char*
+GetPolicyHeadName(PolicyHead head)
+{
+    static const char* const names[N_POLICY_HEADS] = {"port", "sender", "chunk", "tree", "value"};
+    return names[static_cast<std::size_t>(head)];
+}
+
+const std::vector<std::string>&
+GetPolicyFeatures(PolicyHead head)
+{
+    static const std::array<std::vector<std::string>, N_POLICY_HEADS> layouts = {{
+        // A port that could receive something.
+        {
+            "one over its possible senders",
+            "possible senders, up to 8",
+            "log of the chunks it could receive",
+            "slack of its server",
+            "share of chunks its server misses",
+            "share of its server's ports still open",
+            "one over the fewest ports that compete for a sender",
+            "mean of one over the ports that compete for a sender",
+            "distance of the nearest sender",
+            "whether it is a direct link between servers",
+            "options at its server's other ports, up to 16",
+            "rarest chunk it could receive, against the mean",
+            "whether its server has no slack left",
+            "time, against the target",
+            "share of its server's out-ports still free",
+            "senders at the least distance, up to 8",
+        },
+        // A server that could send to the chosen port.
+        {
+            "one over the ports that compete for it",
+            "ports that compete for it, up to 8",
+            "its distance",
+            "its distance, over the least one",
+            "log of the chunks it could send",
+            "rarest chunk it could send, against the mean",
+            "share of its out-ports still free",
+            "share of chunks it misses itself",
+            "time, against the target",
+            "whether it is a direct link between servers",
+            "share of its chunks that are rarer than the mean",
+            "one over the number of candidates",
+            "sum of one over the free links at the switches on the way",
+            "share of its in-ports still open",
+            "share of ports with options",
+            "largest demand for a link on the way",
+            "sum of demands for the links on the way",
+        },
+        // A chunk that the chosen sender could send to the chosen port.
+        {
+            "share of servers that have it",
+            "holders, against the mean",
+            "holders, against the fewest",
+            "share of the receiver's neighbors that lack it",
+            "share of the servers two hops away that lack it",
+            "the most lacking at one of the receiver's other ports",
+            "share lacking it at this port",
+            "share of the receiver's direct neighbors that lack it",
+            "whether the receiver has direct neighbors",
+            "time, against the target",
+            "whether the sender had it from the start",
+            "whether it has a single holder",
+            "log of servers over holders",
+            "holders won in this round",
+            "slack of the receiver",
+            "share of the receiver's neighbors that it newly comes near to",
+            "share of those lacking it that it has come near to",
+        },
+        // A flow-tree that is not complete.
+        {
+            "share of servers that have the chunk",
+            "holders, against the mean",
+            "holders, against the fewest",
+            "holders, against the most",
+            "time, against the target",
+            "share of servers next to a holder that lack it",
+            "log of servers over holders",
+            "that, by rounds left",
+            "transfers left by rounds left, against all ports",
+            "least slack of a server",
+            "rank by holders",
+            "share of all transfers left",
+            "whether it has a single holder",
+        },
+        // The whole state at the beginning of a round.
+        {
+            "time, against the target",
+            "share of all transfers left",
+            "mean slack",
+            "least slack",
+            "share of servers without slack",
+            "share of servers with negative slack",
+            "mean share of holders",
+            "deviation of the share of holders",
+            "least share of holders",
+            "largest share of holders",
+            "target, over the first one",
+            "log of the number of servers",
+            "ports of a server",
+            "log of chunks over servers",
+            "share of ports without options",
+            "rounds left",
+        },
+    }};
+    return layouts[static_cast<std::size_t>(head)];
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,428 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "policy-trainer.h"
+
+#include "episode-batch.h"
+#include "parallel-for.h"
+#include "policy-checkpoint.h"
+#include "policy-network.h"
+#include "policy-rollout.h"
+#include "training-problems.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/topology-spec.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// A seed for something in an iteration, such that no two things share one.
+uint64_t
+MakeSeed(uint64_t seed, uint64_t iteration, uint64_t what)
+{
+    std::seed_seq sequence{seed, iteration, what};
+    std::array<uint32_t, 2> words{};
+    sequence.generate(words.begin(), words.end());
+    return uint64_t{words[0]} << 32 | words[1];
+}
+
+/// @return by decision: the largest score of its rows, to be subtracted for precision
+torch::Tensor
+FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
+{
+    torch::Tensor largest = torch::full({batch.nDecisions}, -std::numeric_limits<float>::max());
+    const float* score = scores.data_ptr<float>();
+    const int64_t* decision = batch.decisionOfRow.data_ptr<int64_t>();
+    float* result = largest.data_ptr<float>();
+    for (int64_t row = 0; row < scores.numel(); ++row)
+    {
+        result[decision[row]] = std::max(result[decision[row]], score[row]);
+    }
+    return largest;
+}
+
+/// @return the lower policy's loss on some decisions, and their mean entropy
+std::pair<torch::Tensor, torch::Tensor>
+ComputeSoftmaxLoss(const torch::Tensor& scores, const DecisionBatch& batch, double clip)
+{
+    // A softmax over each decision's rows.
+    const torch::Tensor shifted =
+        scores - FindLargest(scores.detach(), batch).index_select(0, batch.decisionOfRow);
+    const torch::Tensor sums =
+        torch::zeros({batch.nDecisions}).index_add(0, batch.decisionOfRow, shifted.exp()).log();
+    const torch::Tensor logProbabilities = shifted - sums.index_select(0, batch.decisionOfRow);
+    const torch::Tensor entropy =
+        -(logProbabilities.exp() * logProbabilities).sum() / batch.nDecisions;
+    const torch::Tensor ratio =
+        (logProbabilities.index_select(0, batch.chosenRow) - batch.logProbability).exp();
+    const torch::Tensor gain =
+        torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage);
+    return {-gain.mean(), entropy};
+}
+
+/// @return the upper policy's loss on some decisions, and their mean entropy
+std::pair<torch::Tensor, torch::Tensor>
+ComputeBernoulliLoss(const torch::Tensor& scores, const DecisionBatch& batch, double clip)
+{
+    const torch::Tensor isSelected = batch.choice;
+    const torch::Tensor logYes = torch::log_sigmoid(scores);
+    const torch::Tensor logNo = torch::log_sigmoid(-scores);
+    const torch::Tensor logProbability = isSelected * logYes + (1 - isSelected) * logNo;
+    const torch::Tensor entropy = -(logYes.exp() * logYes + logNo.exp() * logNo).mean();
+    const torch::Tensor ratio = (logProbability - batch.logProbability).exp();
+    const torch::Tensor gain =
+        torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage);
+    return {-gain.mean(), entropy};
+}
+
+} // namespace
+
+/// Networks and optimizers.
+struct PolicyTrainer::Impl
+{
+    explicit Impl(const TrainingConfig& trainingConfig);
+
+    PolicyWeights Export() const;
+    std::vector<EpisodeRecord> RollOut(const PolicyWeights& weights) const;
+    void UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress);
+    void UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum);
+    void UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress);
+    void TakeStep(PolicyHead head, const torch::Tensor& loss, double rateFactor);
+    void UpdateAverage();
+    void ValidateWeights(TrainingProgress& progress);
+    double GetShareDone() const;
+
+    TrainingConfig config;                                          //!< how to train
+    uint32_t iteration{0};                                          //!< iterations done
+    uint64_t nDecisions{0};                                         //!< made so far
+    std::vector<Perceptron> networks;                               //!< by head
+    std::vector<std::unique_ptr<torch::optim::Adam>> optimizers;    //!< by head
+    PolicyWeights averaged;                                         //!< over iterations
+    PolicyWeights best;                                             //!< by validation
+    double bestValidation{std::numeric_limits<double>::infinity()}; //!< of best
+};
+
+PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
+    : config(trainingConfig)
+{
+    torch::set_num_threads(1);
+    torch::Generator generator = torch::make_generator<torch::CPUGeneratorImpl>(config.seed);
+    for (const PolicyHead head : POLICY_HEADS)
+    {
+        networks.emplace_back(GetPolicyFeatures(head).size());
+        networks.back()->Initialize(generator);
+        optimizers.push_back(
+            std::make_unique<torch::optim::Adam>(networks.back()->parameters(),
+                                                 torch::optim::AdamOptions(config.learning_rate)));
+    }
+    // Begin with most trees selected: a policy that selects none learns nothing.
+    PolicyWeights weights = Export();
+    weights.Get(PolicyHead::TREE).values.back() = 1;
+    networks[static_cast<std::size_t>(PolicyHead::TREE)]->Import(weights.Get(PolicyHead::TREE));
+    averaged = weights;
+    best = weights;
+}
+
+PolicyWeights
+PolicyTrainer::Impl::Export() const
+{
+    PolicyWeights weights;
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        weights.heads[head] = networks[head]->Export();
+    }
+    return weights;
+}
+
+double
+PolicyTrainer::Impl::GetShareDone() const
+{
+    return std::min(1.0, static_cast<double>(iteration) / config.iterations);
+}
+
+std::vector<EpisodeRecord>
+PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
+{
+    std::vector<OwnedProblem> problems(config.problems);
+    RunParallel(config.problems, [&](uint32_t i) {
+        problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
+    });
+    std::vector<EpisodeRecord> records(config.problems * config.rollouts);
+    RunParallel(records.size(), [&](uint32_t i) {
+        RolloutOptions options;
+        options.mode = RolloutMode::SAMPLE;
+        options.seed = MakeSeed(config.seed, iteration, 1000 + i);
+        options.mostRounds = 3 * problems[i / config.rollouts].problem.nChunks + 20;
+        RunRollout(problems[i / config.rollouts].problem, weights, options, &records[i]);
+    });
+    return records;
+}
+
+void
+PolicyTrainer::Impl::TakeStep(PolicyHead head, const torch::Tensor& loss, double rateFactor)
+{
+    Perceptron& network = networks[static_cast<std::size_t>(head)];
+    torch::optim::Adam& optimizer = *optimizers[static_cast<std::size_t>(head)];
+    const double rate =
+        config.learning_rate + GetShareDone() * (config.learning_rate_end - config.learning_rate);
+    for (auto& group : optimizer.param_groups())
+    {
+        static_cast<torch::optim::AdamOptions&>(group.options()).lr(rate * rateFactor);
+    }
+    optimizer.zero_grad();
+    loss.backward();
+    torch::nn::utils::clip_grad_norm_(network->parameters(), config.gradient_norm);
+    optimizer.step();
+}
+
+void
+PolicyTrainer::Impl::UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum)
+{
+    const torch::Tensor scores = networks[static_cast<std::size_t>(head)]->forward(batch.rows);
+    const auto [loss, entropy] = head == PolicyHead::TREE
+                                     ? ComputeBernoulliLoss(scores, batch, config.clip)
+                                     : ComputeSoftmaxLoss(scores, batch, config.clip);
+    entropySum += entropy.item<double>();
+    const double weight = config.entropy * (1 - GetShareDone());
+    TakeStep(head, loss - weight * entropy, 1);
+}
+
+void
+PolicyTrainer::Impl::UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress)
+{
+    double entropySum = 0;
+    uint32_t nUpdates = 0;
+    for (uint32_t epoch = 0; epoch < config.epochs; ++epoch)
+    {
+        for (const PolicyHead head :
+             {PolicyHead::PORT, PolicyHead::SENDER, PolicyHead::CHUNK, PolicyHead::TREE})
+        {
+            batch.Shuffle(head, MakeSeed(config.seed, iteration, 100'000 + epoch));
+            for (uint32_t i = 0; i < config.minibatches; ++i)
+            {
+                const DecisionBatch part = batch.MakeMinibatch(head, i, config.minibatches);
+                if (part.nDecisions > 0)
+                {
+                    UpdateHead(head, part, entropySum);
+                    ++nUpdates;
+                }
+            }
+        }
+        UpdateCritic(batch, progress);
+    }
+    progress.entropy = nUpdates > 0 ? entropySum / nUpdates : 0;
+}
+
+void
+PolicyTrainer::Impl::UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress)
+{
+    const torch::Tensor values =
+        networks[static_cast<std::size_t>(PolicyHead::VALUE)]->forward(batch.GetValueRows());
+    const torch::Tensor loss = torch::mse_loss(values, batch.GetReturns());
+    progress.valueError = loss.item<double>();
+    TakeStep(PolicyHead::VALUE, loss, 2);
+    for (uint32_t i = 1; i < config.minibatches; ++i)
+    {
+        const torch::Tensor again =
+            networks[static_cast<std::size_t>(PolicyHead::VALUE)]->forward(batch.GetValueRows());
+        TakeStep(PolicyHead::VALUE, torch::mse_loss(again, batch.GetReturns()), 2);
+    }
+}
+
+void
+PolicyTrainer::Impl::UpdateAverage()
+{
+    const double keep = std::min(config.averaging, (iteration + 1.0) / (iteration + 10.0));
+    const PolicyWeights present = Export();
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        auto& mean = averaged.heads[head].values;
+        for (std::size_t i = 0; i < mean.size(); ++i)
+        {
+            mean[i] = keep * mean[i] + (1 - keep) * present.heads[head].values[i];
+        }
+    }
+}
+
+void
+PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
+{
+    const PolicyWeights present = Export();
+    progress.isValidated = true;
+    progress.validation = Validate(present, config);
+    progress.validationAveraged = Validate(averaged, config);
+    if (progress.validationAveraged <= bestValidation)
+    {
+        bestValidation = progress.validationAveraged;
+        best = averaged;
+        progress.isBest = true;
+    }
+    if (progress.validation < bestValidation)
+    {
+        bestValidation = progress.validation;
+        best = present;
+        progress.isBest = true;
+    }
+}
+
+PolicyTrainer::PolicyTrainer(const TrainingConfig& config)
+    : m_impl(std::make_unique<Impl>(config))
+{
+}
+
+PolicyTrainer::~PolicyTrainer() = default;
+
+uint32_t
+PolicyTrainer::GetIteration() const
+{
+    return m_impl->iteration;
+}
+
+TrainingProgress
+PolicyTrainer::Step()
+{
+    TrainingProgress progress;
+    const PolicyWeights weights = m_impl->Export();
+    std::vector<EpisodeRecord> records = m_impl->RollOut(weights);
+    for (const EpisodeRecord& record : records)
+    {
+        progress.excessRounds +=
+            (static_cast<double>(record.nRounds) - record.nRoundsNeeded) / records.size();
+        progress.selectedShare += record.selectedShare / records.size();
+        m_impl->nDecisions += record.decisions.size();
+    }
+    EpisodeBatch batch(std::move(records), weights, m_impl->config);
+    m_impl->UpdatePolicies(batch, progress);
+    m_impl->UpdateAverage();
+    progress.nDecisions = m_impl->nDecisions;
+    progress.iteration = ++m_impl->iteration;
+    if (m_impl->iteration % m_impl->config.validation_every == 0)
+    {
+        m_impl->ValidateWeights(progress);
+    }
+    return progress;
+}
+
+PolicyWeights
+PolicyTrainer::GetBestWeights() const
+{
+    return std::isfinite(m_impl->bestValidation) ? m_impl->best : m_impl->averaged;
+}
+
+PolicyWeights
+PolicyTrainer::GetWeights() const
+{
+    return m_impl->Export();
+}
+
+std::vector<float>
+PolicyTrainer::Score(PolicyHead head, const std::vector<float>& rows) const
+{
+    const torch::NoGradGuard noGradient;
+    const int64_t nFeatures = GetPolicyFeatures(head).size();
+    const torch::Tensor scores = m_impl->networks[static_cast<std::size_t>(head)]->forward(
+        torch::tensor(rows, torch::kFloat32).view({-1, nFeatures}));
+    return {scores.data_ptr<float>(), scores.data_ptr<float>() + scores.numel()};
+}
+
+void
+PolicyTrainer::Save(const std::string& path) const
+{
+    std::ostringstream text;
+    torch::serialize::OutputArchive archive;
+    auto write = [&](const std::string& key, const std::string& value) {
+        archive.write(key, torch::IValue(value));
+    };
+    nlohmann::ordered_json numbers = {{"config", m_impl->config.ToJson()},
+                                      {"iteration", m_impl->iteration},
+                                      {"decisions", m_impl->nDecisions}};
+    if (std::isfinite(m_impl->bestValidation))
+    {
+        numbers["best_validation"] = m_impl->bestValidation;
+    }
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
+        numbers["averaged"][name] = m_impl->averaged.heads[head].values;
+        numbers["best"][name] = m_impl->best.heads[head].values;
+        torch::serialize::OutputArchive network;
+        torch::serialize::OutputArchive optimizer;
+        m_impl->networks[head]->save(network);
+        m_impl->optimizers[head]->save(optimizer);
+        archive.write("network-" + name, network);
+        archive.write("optimizer-" + name, optimizer);
+    }
+    write("numbers", numbers.dump());
+    archive.save_to(text);
+    WriteFileAtomically(path, text.str());
+}
+
+void
+PolicyTrainer::Load(const std::string& path)
+{
+    try
+    {
+        torch::serialize::InputArchive archive;
+        archive.load_from(path);
+        torch::IValue value;
+        archive.read("numbers", value);
+        const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
+        if (numbers["config"] != nlohmann::json(m_impl->config.ToJson()))
+        {
+            FailInput("training state ", path, ": made with another configuration");
+        }
+        m_impl->iteration = numbers["iteration"];
+        m_impl->nDecisions = numbers["decisions"];
+        m_impl->bestValidation =
+            numbers.value("best_validation", std::numeric_limits<double>::infinity());
+        for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+        {
+            const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
+            numbers["averaged"][name].get_to(m_impl->averaged.heads[head].values);
+            numbers["best"][name].get_to(m_impl->best.heads[head].values);
+            torch::serialize::InputArchive network;
+            torch::serialize::InputArchive optimizer;
+            archive.read("network-" + name, network);
+            archive.read("optimizer-" + name, optimizer);
+            m_impl->networks[head]->load(network);
+            m_impl->optimizers[head]->load(optimizer);
+        }
+    }
+    catch (const c10::Error&)
+    {
+        FailInput("training state ", path, ": not there, cut short or not a training state");
+    }
+    catch (const nlohmann::json::exception&)
+    {
+        FailInput("training state ", path, ": damaged");
+    }
+}
+
+double
+Validate(const PolicyWeights& weights, const TrainingConfig& config)
+{
+    const uint32_t nSeeds = config.validation_seeds;
+    std::vector<double> excess(config.validation.size() * nSeeds, 0);
+    RunParallel(excess.size(), [&](uint32_t i) {
+        const OwnedProblem owned = MakeFullProblem(ParseTopology(config.validation[i / nSeeds]), 1);
+        RolloutOptions options;
+        options.seed = 10 + i % nSeeds;
+        options.mostRounds = 3 * owned.problem.nChunks + 20;
+        EpisodeRecord record;
+        RunRollout(owned.problem, weights, options, &record);
+        excess[i] = static_cast<double>(record.nRounds) - record.nRoundsNeeded;
+    });
+    return std::accumulate(excess.begin(), excess.end(), 0.0) / excess.size();
+}
+
+} // namespace ns3::allreduce
