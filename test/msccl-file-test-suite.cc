@@ -15,7 +15,6 @@
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
-#include <regex>
 #include <sstream>
 
 using namespace ns3;
@@ -206,9 +205,10 @@ class RoundTripTestCase : public TestCase
                                      "double-tree",
                                      "greedy"})
             {
-                for (const uint32_t m : {1, 2})
+                Check(topology, name, 1, random);
+                if (topology.GetNServers() <= 8)
                 {
-                    Check(topology, name, m, random);
+                    Check(topology, name, 2, random);
                 }
             }
         }
@@ -397,31 +397,40 @@ class MalformedTestCase : public TestCase
                   "type=\"s\" srcbuf=\"i\" srcoff=\"1\"",
                   "adds chunk 1 to chunk 0");
         Check(MakeFusedRing(3), ParseTopology("torus:4"), "3 gpus, but torus:4 has 4 servers");
-        CheckPairs("type=\"nop\"(.*)hasdep=\"0\"",
-                   "type=\"nop\"$1hasdep=\"1\"",
+        CheckPairs("depid=\"1\" deps=\"1\" hasdep=\"0\"",
+                   "depid=\"1\" deps=\"1\" hasdep=\"1\"",
                    "a nop with hasdep");
         CheckPairs("depid=\"0\" deps=\"1\" hasdep=\"1\"",
                    "depid=\"-1\" deps=\"-1\" hasdep=\"1\"",
                    "a nop without a next step");
         CheckPairs("depid=\"1\" deps=\"1\"", "depid=\"0\" deps=\"1\"", "there is nothing in s[1]");
+        CheckRing("hasdep=\"0\"", "hasdep=\"\n\"", "a control character");
         CheckDeadlocks();
         CheckUnsound();
         CheckExport();
     }
 
-    /// Replace the first match in a ring's file.
     void CheckRing(const std::string& from, const std::string& to, const std::string& part)
     {
-        std::string xml = MakeFusedRing(4);
+        CheckChange(MakeFusedRing(4), ParseTopology("torus:4"), from, to, part);
+    }
+
+    void CheckPairs(const std::string& from, const std::string& to, const std::string& part)
+    {
+        CheckChange(MakeAllPairs(), MakeStar(3), from, to, part);
+    }
+
+    /// Replace the first match in a file.
+    void CheckChange(std::string xml,
+                     const Topology& topology,
+                     const std::string& from,
+                     const std::string& to,
+                     const std::string& part)
+    {
         const std::size_t at = xml.find(from);
         NS_TEST_ASSERT_MSG_NE(at, std::string::npos, from);
         xml.replace(at, from.size(), to);
-        Check(xml, ParseTopology("torus:4"), part);
-    }
-
-    void CheckPairs(const std::string& pattern, const std::string& by, const std::string& part)
-    {
-        Check(std::regex_replace(MakeAllPairs(), std::regex(pattern), by), MakeStar(3), part);
+        Check(xml, topology, part);
     }
 
     void Check(const std::string& xml, const Topology& topology, const std::string& part)
@@ -511,7 +520,7 @@ class CorruptionTestCase : public TestCase
         {
             CheckFile(Export(bcube, Plan(*CreateScheduler(name), state)), bcube, random);
         }
-        NS_TEST_ASSERT_MSG_GT(m_nBad, 1000, "corruptions that matter");
+        NS_TEST_ASSERT_MSG_GT(m_nBad, 500, "corruptions that matter");
         NS_TEST_ASSERT_MSG_GT(m_nPassed, 10, "corruptions that do not");
     }
 
@@ -526,7 +535,7 @@ class CorruptionTestCase : public TestCase
     void CheckFile(const std::string& xml, const Topology& topology, TestRandom& random)
     {
         const auto kinds = FindSpots(xml);
-        for (uint32_t i = 0; i < 500; ++i)
+        for (uint32_t i = 0; i < 300; ++i)
         {
             const auto& spots = kinds[Draw(random, kinds.size())];
             const Spot& spot = spots[Draw(random, spots.size())];
@@ -554,30 +563,27 @@ class CorruptionTestCase : public TestCase
     static std::vector<std::vector<Spot>> FindSpots(const std::string& xml)
     {
         const std::vector<std::pair<std::string, std::vector<std::string>>> changes = {
-            {"type=\"[a-z]+\"",
-             {"type=\"r\"", "type=\"rrc\"", "type=\"rcs\"", "type=\"rrs\"", "type=\"nop\""}},
-            {"srcoff=\"\\d\"", {"srcoff=\"0\"", "srcoff=\"1\"", "srcoff=\"2\""}},
-            {"dstoff=\"\\d\"", {"dstoff=\"0\"", "dstoff=\"1\"", "dstoff=\"2\""}},
-            {"depid=\"\\d\" deps=\"\\d\"", {"depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"0\""}},
-            {"dstbuf=\"[ios]\"", {"dstbuf=\"i\"", "dstbuf=\"s\""}},
-            {"send=\"\\d\"", {"send=\"0\"", "send=\"1\""}},
-            {"hasdep=\"\\d\"", {"hasdep=\"0\"", "hasdep=\"1\""}},
+            {" type=\"", {"r", "rrc", "rcs", "rrs", "nop"}},
+            {" srcoff=\"", {"0", "1", "2"}},
+            {" dstoff=\"", {"0", "1", "2"}},
+            {" depid=\"", {"-1", "0", "1"}},
+            {" deps=\"", {"0", "1"}},
+            {" dstbuf=\"", {"i", "s"}},
+            {" send=\"", {"0", "1"}},
+            {" hasdep=\"", {"0", "1"}},
         };
         std::vector<std::vector<Spot>> kinds;
-        for (const auto& [pattern, values] : changes)
+        for (const auto& [attribute, values] : changes)
         {
             std::vector<Spot> spots;
-            const std::regex regex(pattern);
-            for (std::sregex_iterator match(xml.begin(), xml.end(), regex), end; match != end;
-                 ++match)
+            std::size_t at = xml.find(attribute);
+            while (at != std::string::npos)
             {
-                spots.push_back(
-                    {std::size_t(match->position()), std::size_t(match->length()), values});
+                at += attribute.size();
+                spots.push_back({at, xml.find('"', at) - at, values});
+                at = xml.find(attribute, at);
             }
-            if (!spots.empty())
-            {
-                kinds.push_back(std::move(spots));
-            }
+            kinds.push_back(std::move(spots));
         }
         return kinds;
     }

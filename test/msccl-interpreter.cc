@@ -27,16 +27,16 @@ using Values = std::vector<int64_t>;
 constexpr uint32_t VALUES_PER_CHUNK = 3;
 constexpr uint32_t MOST_STEPS = 256;
 
-int64_t
-GetNumber(const Tree& element, const std::string& key)
-{
-    return element.get<int64_t>("<xmlattr>." + key);
-}
-
 std::string
 GetText(const Tree& element, const std::string& key)
 {
     return element.get<std::string>("<xmlattr>." + key);
+}
+
+int64_t
+GetNumber(const Tree& element, const std::string& key)
+{
+    return std::stoll(GetText(element, key));
 }
 
 Values

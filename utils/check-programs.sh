@@ -32,10 +32,10 @@ refuses()
     local pattern=$1 status=0 output
     shift
     output=$(limited "$bin/$1" "${@:2}" 2>&1 >/dev/null) || status=$?
-    ((status == 2)) && (($(wc -l <<<"$output") == 1)) && grep -Eq -- "$pattern" <<<"$output" || {
+    if ((status != 2)) || (($(wc -l <<<"$output") != 1)) || ! grep -Eq -- "$pattern" <<<"$output"; then
         printf 'status %d, expected 2 and a line with %s:\n%s\n' "$status" "$pattern" "$output"
         return 1
-    }
+    fi
 }
 
 # Usage: is_json PROGRAM OPTION...
@@ -87,5 +87,38 @@ check_topology()
     check "topology: cannot write" refuses '/nowhere/x: cannot be written' $program --write-json=/nowhere/x
 }
 
+check_plan()
+{
+    local program=allreduce-plan
+    check "plan: three schedulers" prints '^bcube:4,1 +greedy +16 +2 +30 +30 +1.000 +yes' $program
+    check "plan: all schedulers" prints 'halving-doubling' $program --topology=dcell:3,1 --scheduler=all
+    check "plan: json" is_json $program --format=json --links --topology=torus:3x3
+    check "plan: csv" prints '^"bcube:4,1",greedy,16,1.0,16,15,' $program --format=csv \
+        --scheduler=greedy --chunks-per-server=1
+    check "plan: degraded" prints 'degrade=0.1 +ring' $program --topology=bcube:4,1 --degrade=0.1 --scheduler=ring
+    check "plan: mixed" prints 'mixed=0.3 +ps' $program --topology=dcell:4,1 --mixed=0.3 --scheduler=ps
+    check "plan: forward" prints 'greedy' $program --scheduler=greedy --forward
+    check "plan: samples and seed" prints '38 +38 +1.000' $program --topology=jellyfish:10,3,2 \
+        --scheduler=greedy --samples=16 --seed=3
+    check "plan: bounds" prints 'bound by cut: 16 rounds, servers' $program --bounds
+    check "plan: links" prints 'mean utilisation of 64 directed links' $program --links
+    check "plan: writes a schedule" prints greedy $program --scheduler=greedy --schedule-out=a.schedule
+    check "plan: reads a schedule" prints 'a.schedule.*yes' $program --schedule-in=a.schedule --schedule-out=b.schedule
+    check "plan: the same schedule" same a.schedule b.schedule
+    check "plan: writes MSCCL" prints ring $program --topology=bcube:2,1 --scheduler=ring --msccl-out=a.xml
+    check "plan: reads MSCCL" prints 'a.xml.*yes' $program --topology=bcube:2,1 --msccl-in=a.xml
+    check "plan: TypeId name" prints 'RingScheduler' $program --scheduler=ns3::allreduce::RingScheduler
+    head -c 3000 a.schedule >cut.schedule
+    check "plan: a schedule cut short" refuses 'cut.schedule' $program --schedule-in=cut.schedule
+    sed 's/"broadcast"/"reduce"/' a.schedule >wrong.schedule
+    check "plan: a wrong schedule" refuses 'wrong.schedule is not correct: round' $program --schedule-in=wrong.schedule
+    check "plan: unknown scheduler" refuses '"best": expected ps, ps-merge' $program --scheduler=best
+    check "plan: no forward mode" refuses 'scheduler ring has no forward mode' $program --scheduler=ring --forward
+    check "plan: no chunks" refuses '--chunks-per-server "0": expected auto or 1' $program --chunks-per-server=0
+    check "plan: no samples" refuses '--samples "0": expected 1 or more' $program --samples=0
+    check "plan: unknown option" refuses 'unknown option "--fast"' $program --fast
+}
+
 check_topology
+check_plan
 report

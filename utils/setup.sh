@@ -6,6 +6,8 @@
 
 export LC_ALL=C
 module_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Lets ccache find in one clone what it has seen in another.
+export CCACHE_BASEDIR=$module_dir CCACHE_NOHASHDIR=1
 build_dir=${ALLREDUCE_BUILD_DIR:-$module_dir/build}
 jobs=${ALLREDUCE_JOBS:-$(nproc)}
 time_limit=${ALLREDUCE_TIMEOUT:-900}

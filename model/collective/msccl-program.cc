@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
+#include <charconv>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -154,18 +155,24 @@ class Element
         {
             Fail("no attribute \"", key, "\"");
         }
+        if (std::any_of(value->begin(), value->end(), [](unsigned char c) { return c < ' '; }))
+        {
+            Fail("attribute \"", key, "\" has a control character");
+        }
         return *value;
     }
 
     int64_t GetNumber(const std::string& key, int64_t low, int64_t high) const
     {
         const std::string text = GetText(key);
-        const auto number = m_tree.get_optional<int64_t>("<xmlattr>." + key);
-        if (!number || *number < low || *number > high)
+        int64_t number = 0;
+        const char* const end = text.data() + text.size();
+        const auto [last, error] = std::from_chars(text.data(), end, number);
+        if (error != std::errc() || last != end || number < low || number > high)
         {
             Fail(key, "=\"", text, "\", expected a number from ", low, " to ", high);
         }
-        return *number;
+        return number;
     }
 
     /// Call for each child, all of which must have that name.
