@@ -150,6 +150,8 @@ void
 SetDataCentreTcpDefaults()
 {
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(10)));
+    // Shorter than the retransmission timeout, which would fire for data that has arrived.
+    Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(1)));
     Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(MilliSeconds(100)));
 }
 

@@ -586,6 +586,7 @@ class TopologyFileTestCase : public TestCase
         CheckRefused(head + "[[0, 0]]}", "link 0-0: joins a node to itself");
         CheckRefused(head + "[[0, 2], [2, 0]]}", "link 2-0: the pair is joined twice");
         CheckRefused(head + "[[0, 2, 0]]}", "capacity 0, expected 1 or more");
+        CheckRefused(head + "[[0, 2, 4000000000]]}", "capacity is 4000000000");
         CheckRefused(head + "[[0, 2, 1, -5]]}", "rate is -5");
         CheckRefused(head + "[[0, 2, 1, 0]]}", "rate 0, expected a positive rate");
         CheckRefused(head + "[[0, 2, 1, 1, -1]]}", "delay is -1");

@@ -4,12 +4,17 @@
 
 #include "tcp-path-connection.h"
 
+#include "ns3/boolean.h"
+#include "ns3/config.h"
+#include "ns3/data-rate.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
 #include "ns3/tcp-socket-factory.h"
+#include "ns3/tcp-socket-state.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ns3::allreduce
 {
@@ -29,6 +34,45 @@ GetLocalPort(Ptr<Socket> socket)
     return InetSocketAddress::ConvertFrom(address).GetPort();
 }
 
+/// Changes the default of an attribute for a while.
+class ScopedDefault
+{
+  public:
+    ScopedDefault(TypeId type, const std::string& name, const AttributeValue& value)
+        : m_name(type.GetName() + "::" + name)
+    {
+        TypeId::AttributeInformation attribute;
+        type.LookupAttributeByName(name, &attribute);
+        m_before = attribute.initialValue;
+        Config::SetDefault(m_name, value);
+    }
+
+    ~ScopedDefault()
+    {
+        Config::SetDefault(m_name, *m_before);
+    }
+
+  private:
+    std::string m_name;                 //!< the attribute
+    Ptr<const AttributeValue> m_before; //!< its default before
+};
+
+/// @return a TCP socket that sends at most at some rate
+Ptr<Socket>
+MakePacedSocket(Ptr<Node> node, uint64_t rateBps)
+{
+    // The state with the rate is inside the socket, where only defaults reach it.
+    const TypeId state = TcpSocketState::GetTypeId();
+    const ScopedDefault isPaced(state, "EnablePacing", BooleanValue(true));
+    const ScopedDefault fromStart(state, "PaceInitialWindow", BooleanValue(true));
+    // Delayed acknowledgements make round trips look long; only the rate of the path shall count.
+    constexpr uint16_t MANY_PERCENT = 60000;
+    const ScopedDefault slowStart(state, "PacingSsRatio", UintegerValue(MANY_PERCENT));
+    const ScopedDefault avoidance(state, "PacingCaRatio", UintegerValue(MANY_PERCENT));
+    const ScopedDefault rate(state, "MaxPacingRate", DataRateValue(DataRate(rateBps)));
+    return Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+}
+
 } // namespace
 
 TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
@@ -44,7 +88,9 @@ TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
 Ptr<Socket>
 TcpPathConnection::MakeSocket(Ptr<Node> node) const
 {
-    const auto socket = Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
+    const Ptr<Socket> socket = m_sizes.rateBps > 0
+                                   ? MakePacedSocket(node, m_sizes.rateBps)
+                                   : Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
     socket->SetAttribute("SegmentSize", UintegerValue(m_sizes.segment));
     if (m_sizes.buffer > 0)
     {
@@ -58,9 +104,11 @@ TcpPathConnection::MakeSocket(Ptr<Node> node) const
 void
 TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 {
+    // A socket that is being accepted keeps the callback of the listener, even after Close.
+    const Ptr<TcpPathConnection> self(this);
     m_listener = MakeSocket(network.GetNode(path.back()));
     m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                                  MakeCallback(&TcpPathConnection::Accept, this));
+                                  MakeCallback(&TcpPathConnection::Accept, self));
     m_listener->Listen();
 
     m_sender = MakeSocket(network.GetNode(path.front()));
@@ -80,6 +128,11 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 void
 TcpPathConnection::Accept(Ptr<Socket> socket, const Address& from)
 {
+    if (!m_listener)
+    {
+        socket->Close();
+        return;
+    }
     m_receiver = socket;
     m_receiver->SetRecvCallback(MakeCallback(&TcpPathConnection::Read, this));
 }
@@ -202,6 +255,20 @@ TcpPathConnection::Store(Ptr<Packet> packet)
 void
 TcpPathConnection::Close()
 {
+    const std::array<Ptr<Socket>, 3> sockets{m_sender, m_receiver, m_listener};
+    Release();
+    for (const auto& socket : sockets)
+    {
+        if (socket)
+        {
+            socket->Close();
+        }
+    }
+}
+
+void
+TcpPathConnection::Release()
+{
     m_isOpen = false;
     m_items.clear();
     for (const auto& socket : {m_sender, m_receiver, m_listener})
@@ -214,7 +281,6 @@ TcpPathConnection::Close()
                                       MakeNullCallback<void, Ptr<Socket>, const Address&>());
             socket->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
             socket->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
-            socket->Close();
         }
     }
     m_sender = nullptr;

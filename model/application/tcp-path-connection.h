@@ -35,6 +35,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     {
         uint32_t segment; //!< bytes of data in a full segment
         uint32_t buffer;  //!< bytes that a socket holds; 0: as many as it would anyway
+        uint64_t rateBps; //!< not faster than this; 0: not paced
     };
 
     /**
@@ -59,6 +60,9 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
 
     /// Close the connection, whatever is under way.
     void Close();
+
+    /// Let go of the sockets; the simulation ends.
+    void Release();
 
     /**
      * @param id a transfer that has not been delivered

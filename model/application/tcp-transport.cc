@@ -7,7 +7,11 @@
 #include "tcp-path-connection.h"
 
 #include "ns3/abort.h"
+#include "ns3/boolean.h"
 #include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace ns3::allreduce
 {
@@ -35,9 +39,14 @@ TcpTransport::GetTypeId()
                                           "Size of the sockets' buffers in full frames, which "
                                           "should be less than half of what a device's queue "
                                           "holds; 0: as the attributes of TcpSocket say.",
-                                          UintegerValue(48),
+                                          UintegerValue(32),
                                           MakeUintegerAccessor(&TcpTransport::m_bufferFrames),
-                                          MakeUintegerChecker<uint32_t>());
+                                          MakeUintegerChecker<uint32_t>())
+                            .AddAttribute("Pacing",
+                                          "Whether connections keep to the rate of their path.",
+                                          BooleanValue(true),
+                                          MakeBooleanAccessor(&TcpTransport::m_isPaced),
+                                          MakeBooleanChecker());
     return tid;
 }
 
@@ -53,7 +62,12 @@ TcpTransport::DoOpen()
 void
 TcpTransport::DoDispose()
 {
-    Close();
+    // Nothing is sent any more: some of the nodes have been disposed of already.
+    for (const auto& [path, connection] : m_connections)
+    {
+        connection->Release();
+    }
+    m_connections.clear();
     AllReduceTransport::DoDispose();
 }
 
@@ -68,10 +82,24 @@ TcpTransport::Send(const Transfer& transfer)
         connection = Create<TcpPathConnection>(
             GetNetwork(),
             transfer.path,
-            TcpPathConnection::Sizes{segment, m_bufferFrames * segment},
+            TcpPathConnection::Sizes{segment,
+                                     m_bufferFrames * segment,
+                                     m_isPaced ? GetPathRate(transfer.path) : 0},
             TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this)});
     }
     connection->Send(transfer);
+}
+
+uint64_t
+TcpTransport::GetPathRate(const Path& path) const
+{
+    uint64_t slowest = std::numeric_limits<uint64_t>::max();
+    for (const DirectedLinkId link : GetNetwork().GetLinks(path))
+    {
+        const uint32_t capacity = GetNetwork().GetTopology().GetCapacity(link);
+        slowest = std::min(slowest, GetNetwork().GetRate(link) / capacity);
+    }
+    return slowest;
 }
 
 void

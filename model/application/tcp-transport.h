@@ -20,8 +20,9 @@ class TcpPathConnection;
  * @brief TCP connections, one for each path, opened when first needed and kept open.
  *
  * Congestion control and all else are those of ns-3's TCP and set by its attributes; the segments
- * are as large as the devices' packets allow. Acknowledgements wait behind data that goes the other
- * way, so that ns-3's usual buffers would not keep a fast link busy; see BufferFrames.
+ * are as large as the devices' packets allow. Unless Pacing is off, connections keep to the rate of
+ * their path: ns-3 has no TCP small queues, and without these a sender's window fills the queue of
+ * its own device, where the acknowledgements of what it receives then wait.
  */
 class TcpTransport : public AllReduceTransport
 {
@@ -47,7 +48,14 @@ class TcpTransport : public AllReduceTransport
     std::map<Path, Ptr<TcpPathConnection>> m_connections; //!< those that are open, by path
     std::map<TransferId, Path> m_paths;                   //!< of the transfers not delivered
     uint16_t m_mtu{0};                                    //!< largest packet
-    uint32_t m_bufferFrames{48};                          //!< attribute BufferFrames
+    uint32_t m_bufferFrames{32};                          //!< attribute BufferFrames
+    bool m_isPaced{true};                                 //!< attribute Pacing
+
+    /**
+     * @param path the nodes of a path
+     * @return what a unit flow gets of its slowest link, in bit/s
+     */
+    uint64_t GetPathRate(const Path& path) const;
 
     /**
      * A connection has delivered a transfer.

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 namespace ns3::allreduce

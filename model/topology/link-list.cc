@@ -151,7 +151,7 @@ SetCapacities(std::vector<Link>& links)
     }
     for (Link& link : links)
     {
-        link.capacity = link.rateBps / slowest;
+        link.capacity = std::min<uint64_t>(link.rateBps / slowest, TopologyBuilder::MAX_CAPACITY);
     }
 }
 

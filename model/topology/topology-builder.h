@@ -25,6 +25,8 @@ class TopologyBuilder
   public:
     /// More nodes or links than this are refused: they would not fit into memory as a network.
     static constexpr uint64_t MAX_SIZE = 1 << 24;
+    /// A file's link with a larger capacity is refused: it would be a mistake.
+    static constexpr uint32_t MAX_CAPACITY = 65535;
 
     /// @param name the topology's name, also named in errors
     explicit TopologyBuilder(std::string name);

@@ -71,7 +71,7 @@ void WriteTopologyJson(const Topology& topology, std::ostream& out);
  *
  * Switches may have any ids there; here servers are numbered first, in the order of their ids.
  * Lines that join the same pair become one link. A link's capacity is its rate divided by that
- * of the slowest link, rounded down.
+ * of the slowest link, rounded down and at most 65535.
  *
  * @param in the text
  * @param source where it comes from, for messages; also the topology's name

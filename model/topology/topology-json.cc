@@ -58,7 +58,7 @@ ReadLink(const nlohmann::json& json, const std::string& what)
     link.b = GetWhole(json[1], small, what + ": node");
     if (json.size() > 2)
     {
-        link.capacity = GetWhole(json[2], small, what + ": capacity");
+        link.capacity = GetWhole(json[2], TopologyBuilder::MAX_CAPACITY, what + ": capacity");
         link.rateBps *= link.capacity;
     }
     if (json.size() > 3)

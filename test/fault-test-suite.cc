@@ -1,0 +1,191 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-test-utils.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/fault-options.h"
+#include "ns3/run-experiment.h"
+#include "ns3/run-options.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/test.h"
+#include "ns3/topology-spec.h"
+
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// @return what a run of a scheduler on a network needs
+Experiment
+MakeExperiment(const Topology& topology, const std::string& scheduler, uint64_t bytes)
+{
+    const auto object = CreateScheduler(scheduler);
+    auto plan = PlanVerified(topology, MakeRoots(topology.GetNServers(), 1), scheduler, *object);
+    return {topology, scheduler, object, std::move(plan), bytes};
+}
+
+/// Up to three links break at random times, some come back; sums are exact or servers are cut off.
+class RandomFaultsTestCase : public TestCase
+{
+  public:
+    /**
+     * @param transport the transport
+     * @param nRuns how many runs
+     */
+    RandomFaultsTestCase(const std::string& transport, uint32_t nRuns)
+        : TestCase("random faults over " + transport),
+          m_transport(transport),
+          m_nRuns(nRuns)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetDataCentreTcpDefaults();
+        const std::vector<std::string> specs = {"bcube:2,1",
+                                                "bcube:3,1",
+                                                "dcell:3,1",
+                                                "jellyfish:6,3,1,2",
+                                                "jellyfish:4,2,2,1"};
+        const std::vector<std::string> schedulers =
+            {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree", "greedy"};
+        TestRandom random(m_transport.size());
+        uint32_t nCutOff = 0;
+        uint32_t nReplans = 0;
+        for (uint32_t run = 0; run < m_nRuns; ++run)
+        {
+            const Topology topology = ParseTopology(specs[Draw(random, specs.size())]);
+            const std::string scheduler = schedulers[Draw(random, schedulers.size())];
+            RunOptions options;
+            options.transport = m_transport;
+            options.sync = Draw(random, 2) ? "barrier" : "dependency";
+            options.verifyData = true;
+            options.faults.failRandom =
+                std::to_string(1 + Draw(random, 3)) + "," + std::to_string(run);
+            const uint64_t bytes = 1 + Draw(random, 200000);
+            const auto result = RunExperiment(MakeExperiment(topology, scheduler, bytes), options);
+            const bool isCutOff = Contains(result.failure, "cut off");
+            nCutOff += isCutOff;
+            nReplans += result.nReplans;
+            NS_TEST_ASSERT_MSG_EQ((result.failure.empty() || isCutOff),
+                                  true,
+                                  "run " << run << " " << topology.GetName() << " " << scheduler
+                                         << " " << options.sync << " " << options.faults.failRandom
+                                         << ": " << result.failure);
+        }
+        NS_TEST_EXPECT_MSG_LT(nCutOff, m_nRuns / 2, "most runs end well");
+        NS_TEST_EXPECT_MSG_GT(nReplans, m_nRuns / 4, "many runs had to be planned anew");
+    }
+
+    std::string m_transport; //!< the transport
+    uint32_t m_nRuns;        //!< how many runs
+};
+
+/// What is not a fault is refused with a message that names it.
+class BadFaultOptionsTestCase : public TestCase
+{
+  public:
+    BadFaultOptionsTestCase()
+        : TestCase("bad fault options")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology topology = ParseTopology("bcube:2,1");
+        for (const std::string text :
+             {"", "0-4", "0@1ms", "0-1@1ms", "0-99@1ms", "0-4@x", "0-4@2ms,1ms"})
+        {
+            FaultOptions options;
+            options.fail = {text};
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.MakeFaults(topology, Seconds(1)); }),
+                                  "",
+                                  "--fail=" << text);
+        }
+        for (const std::string text : {"1", "x,1", "1,x", "99,1"})
+        {
+            FaultOptions options;
+            options.failRandom = text;
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.MakeFaults(topology, Seconds(1)); }),
+                                  "",
+                                  "--fail-random=" << text);
+        }
+        for (const std::string text : {"0-4", "0-1:2", "0-4:0.5", "0-4:x", "0-4:"})
+        {
+            FaultOptions options;
+            options.slow = {text};
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.ApplySlow(topology); }),
+                                  "",
+                                  "--slow=" << text);
+        }
+        for (const std::string text : {"-1", "1.5", "x", ""})
+        {
+            FaultOptions options;
+            options.background = text;
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.GetBackground(); }),
+                                  "",
+                                  "--background=" << text);
+        }
+    }
+};
+
+/// A server whose only link breaks is named; if the link comes back, all ends well.
+class CutOffTestCase : public TestCase
+{
+  public:
+    CutOffTestCase()
+        : TestCase("a server that is cut off")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Experiment experiment = MakeExperiment(MakeStar(4), "greedy", 100000);
+        for (const std::string sync : {"barrier", "dependency"})
+        {
+            RunOptions options;
+            options.transport = "raw";
+            options.sync = sync;
+            options.verifyData = true;
+            options.faults.fail = {"2-4@50us"};
+            auto result = RunExperiment(experiment, options);
+            NS_TEST_EXPECT_MSG_EQ(result.failure,
+                                  "cut off by links that are down: server 2",
+                                  sync << " names the server");
+            options.faults.fail = {"2-4@50us,1ms"};
+            result = RunExperiment(experiment, options);
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", sync << " goes on when the link is back");
+            NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 1e-3, sync << " waited for the link");
+            NS_TEST_EXPECT_MSG_GT(result.nReplans, 0, sync << " planned anew");
+        }
+    }
+};
+
+class FaultTestSuite : public TestSuite
+{
+  public:
+    FaultTestSuite()
+        : TestSuite("allreduce-fault", TestSuite::Type::UNIT)
+    {
+        AddTestCase(new BadFaultOptionsTestCase);
+        AddTestCase(new CutOffTestCase);
+        AddTestCase(new RandomFaultsTestCase("raw", 90));
+        AddTestCase(new RandomFaultsTestCase("udp", 60));
+        AddTestCase(new RandomFaultsTestCase("tcp", 50));
+    }
+};
+
+FaultTestSuite g_faultTestSuite; //!< registers the suite
+
+} // namespace
+
+} // namespace ns3::allreduce
