@@ -23,8 +23,6 @@ namespace
 {
 
 constexpr uint8_t IP_PROTOCOL_TCP = 6;
-/// How much is given to TCP at once.
-constexpr uint32_t MOST_AT_ONCE = 1 << 16;
 
 uint16_t
 GetLocalPort(Ptr<Socket> socket)
@@ -182,10 +180,10 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
 uint32_t
 TcpPathConnection::WriteSome(Item& item)
 {
+    // A segment at a time: TCP then has nothing to cut or to join, which takes most of its time.
     const uint64_t left = item.transfer.bytes - item.written;
-    const uint32_t room = std::min(m_sender->GetTxAvailable(), MOST_AT_ONCE);
-    const uint32_t size = std::min<uint64_t>(left, room);
-    if (size == 0)
+    const uint32_t size = std::min<uint64_t>(left, m_sizes.segment);
+    if (m_sender->GetTxAvailable() < size)
     {
         return 0;
     }
