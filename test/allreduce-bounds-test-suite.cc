@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "allreduce-test-utils.h"
+
 #include "ns3/allreduce-bounds.h"
-#include "ns3/allreduce-error.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/test.h"
 #include "ns3/topology-generators.h"
@@ -21,21 +22,6 @@ using namespace ns3::allreduce;
 
 namespace
 {
-
-/// @return the message of the InputError that the call ends with, or "" if there is none
-std::string
-GetError(const std::function<void()>& call)
-{
-    try
-    {
-        call();
-    }
-    catch (const InputError& error)
-    {
-        return error.what();
-    }
-    return "";
-}
 
 /// @return the roots of nServers * m chunks, m for each server
 std::vector<NodeId>

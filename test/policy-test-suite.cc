@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "ns3/allreduce-error.h"
+#include "allreduce-test-utils.h"
+
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/broadcast-environment.h"
 #include "ns3/policy-checkpoint.h"
@@ -408,15 +409,7 @@ class CheckpointTestCase : public TestCase
 
     void CheckError(const std::function<void()>& call, const std::string& why)
     {
-        std::string message;
-        try
-        {
-            call();
-        }
-        catch (const InputError& error)
-        {
-            message = error.what();
-        }
+        const std::string message = GetError(call);
         NS_TEST_ASSERT_MSG_NE(message.find(why), std::string::npos, why << " in: " << message);
         NS_TEST_ASSERT_MSG_NE(message.find(m_path), std::string::npos, message);
     }

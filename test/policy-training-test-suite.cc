@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "ns3/allreduce-error.h"
+#include "allreduce-test-utils.h"
+
 #include "ns3/policy-trainer.h"
 #include "ns3/test.h"
 
@@ -146,15 +147,7 @@ class ResumeTestCase : public TestCase
 
     void CheckRefused(const TrainingConfig& config, const std::string& path, const std::string& why)
     {
-        std::string message;
-        try
-        {
-            PolicyTrainer(config).Load(path);
-        }
-        catch (const InputError& error)
-        {
-            message = error.what();
-        }
+        const std::string message = GetError([&] { PolicyTrainer(config).Load(path); });
         NS_TEST_ASSERT_MSG_NE(message.find(why), std::string::npos, why << " in: " << message);
     }
 };

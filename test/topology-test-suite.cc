@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "ns3/allreduce-error.h"
+#include "allreduce-test-utils.h"
+
 #include "ns3/allreduce-topology.h"
 #include "ns3/test.h"
 #include "ns3/topology-file.h"
@@ -26,21 +27,6 @@ using namespace ns3::allreduce;
 
 namespace
 {
-
-/// @return the message of the InputError that the call ends with, or "" if there is none
-std::string
-GetError(const std::function<void()>& call)
-{
-    try
-    {
-        call();
-    }
-    catch (const InputError& error)
-    {
-        return error.what();
-    }
-    return "";
-}
 
 uint32_t
 Power(uint32_t base, uint32_t exponent)
