@@ -178,7 +178,7 @@ class LearningTestCase : public TestCase
             progress = trainer.Step();
         }
         const double after = Validate(trainer.GetBestWeights(), config);
-        // Ten untrained networks were between 1.3 and 2.6 rounds over the least possible.
+        // Seeds 1 to 10 untrained: 0.8 to 3.4 rounds over; seeds 1 to 5 trained: 0 to 0.17.
         NS_TEST_ASSERT_MSG_LT(after, 0.5 * before, "rounds over the least possible");
         NS_TEST_ASSERT_MSG_EQ(progress.isValidated, true, "validated at the end");
     }
