@@ -5,6 +5,7 @@
 #include "allreduce-test-utils.h"
 
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/boolean.h"
 #include "ns3/broadcast-environment.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-rollout.h"
@@ -33,11 +34,11 @@ namespace
 
 /// @return weights that are random
 PolicyWeights
-MakeRandomWeights(uint64_t seed)
+MakeRandomWeights(PlanMode mode, uint64_t seed)
 {
     std::mt19937_64 random(seed);
     std::normal_distribution<float> normal(0, 0.3F);
-    PolicyWeights weights;
+    PolicyWeights weights(mode);
     for (PerceptronWeights& head : weights.heads)
     {
         for (float& value : head.values)
@@ -126,6 +127,16 @@ class PlanChecker
     BitMatrix m_held;                  //!< who holds what
 };
 
+/// @return what a rollout of some mode plans
+std::vector<WorkloadList>
+PlanWithRandomWeights(const TrainingProblem& problem, PlanMode planMode, RolloutMode mode)
+{
+    RolloutOptions options;
+    options.mode = mode;
+    options.seed = 7;
+    return RunRollout(*problem.MakeEnvironment(), MakeRandomWeights(planMode, 5), options);
+}
+
 /// Whatever the policies choose, the plan is valid.
 class MaskTestCase : public TestCase
 {
@@ -138,31 +149,65 @@ class MaskTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const Topology& topology : MakeTopologies())
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
         {
-            for (const uint32_t chunksPerServer : {1, 2})
+            for (const Topology& topology : MakeTopologies())
             {
-                CheckModes(MakeFullProblem(topology, chunksPerServer), topology.GetName());
+                for (const uint32_t chunksPerServer : {1, 2})
+                {
+                    CheckModes(MakeFullProblem(mode, topology, chunksPerServer),
+                               mode,
+                               topology.GetName());
+                }
             }
-        }
-        TrainingConfig config;
-        config.partial = 1;
-        for (uint64_t seed = 1; seed <= 30; ++seed)
-        {
-            CheckModes(DrawTrainingProblem(config, seed), "partial " + std::to_string(seed));
+            TrainingConfig config;
+            config.mode = GetPlanModeName(mode);
+            config.partial = 1;
+            for (uint64_t seed = 1; seed <= 30; ++seed)
+            {
+                CheckModes(DrawTrainingProblem(config, seed),
+                           mode,
+                           "drawn " + std::to_string(seed));
+            }
         }
     }
 
-    void CheckModes(const OwnedProblem& owned, const std::string& name)
+    void CheckModes(const TrainingProblem& problem, PlanMode planMode, const std::string& name)
     {
         for (const RolloutMode mode : {RolloutMode::BEST, RolloutMode::SAMPLE, RolloutMode::RANDOM})
         {
-            RolloutOptions options;
-            options.mode = mode;
-            options.seed = 7;
-            const BroadcastPlan plan = RunRollout(owned.problem, MakeRandomWeights(5), options);
-            NS_TEST_ASSERT_MSG_EQ(PlanChecker(owned.problem).Check(plan), "", name);
+            const auto plan = PlanWithRandomWeights(problem, planMode, mode);
+            NS_TEST_ASSERT_MSG_EQ(FindFault(problem, plan), "", name);
         }
+    }
+
+    /// @return what is wrong with a plan, or ""
+    std::string FindFault(const TrainingProblem& problem, const std::vector<WorkloadList>& plan)
+    {
+        if (const auto* broadcast = std::get_if<BroadcastProblem>(&problem.start))
+        {
+            return PlanChecker(*broadcast).Check(plan);
+        }
+        const auto& state = std::get<AllReduceState>(problem.start);
+        if (state.IsFresh())
+        {
+            return Verify(*problem.topology, {state.GetRoots(), plan}).reason;
+        }
+        AllReduceState played = state;
+        for (const WorkloadList& round : plan)
+        {
+            for (std::size_t i = 0; i < round.GetSize(); ++i)
+            {
+                const std::string fault = played.FindFault(round.Get(i));
+                if (!fault.empty())
+                {
+                    return fault;
+                }
+                played.Start(round.Get(i));
+            }
+            played.EndRound();
+        }
+        return played.IsDone() ? "" : "sums are missing in the end";
     }
 };
 
@@ -180,8 +225,9 @@ class EnvironmentTestCase : public TestCase
     {
         for (const char* spec : {"bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3"})
         {
-            const OwnedProblem owned = MakeFullProblem(ParseTopology(spec), 1);
-            Walk(owned.problem, spec);
+            const TrainingProblem owned =
+                MakeFullProblem(PlanMode::MIRRORED, ParseTopology(spec), 1);
+            Walk(std::get<BroadcastProblem>(owned.start), spec);
         }
     }
 
@@ -190,8 +236,7 @@ class EnvironmentTestCase : public TestCase
     {
         BroadcastEnvironment environment(problem);
         std::mt19937_64 random(3);
-        std::vector<ChunkId> chunks;
-        Path path;
+        std::vector<uint32_t> items;
         BitMatrix held = problem.holders;
         while (environment.GetNTransfersLeft() > 0)
         {
@@ -205,13 +250,15 @@ class EnvironmentTestCase : public TestCase
                 const uint32_t port = open[random() % open.size()];
                 const auto& senders = environment.GetSenders(port);
                 const auto sender = senders[random() % senders.size()];
-                environment.FindChunks(port, sender, 1000, chunks);
-                const ChunkId chunk = chunks[random() % chunks.size()];
-                environment.Pick(port, sender, chunk, path);
-                held.Set(path.back(), chunk);
-                for (std::size_t i = 0; i + 1 < path.size(); ++i)
+                environment.FindItems(port, sender, 1000, items);
+                WorkloadList picked;
+                environment.Pick(port, sender, items[random() % items.size()], picked);
+                const Workload workload = picked.Get(0);
+                held.Set(workload.GetTarget(), workload.chunk);
+                for (const NodeId* node = workload.path.begin(); node + 1 != workload.path.end();
+                     ++node)
                 {
-                    --free[*problem.topology->FindDirectedLink(path[i], path[i + 1])];
+                    --free[*problem.topology->FindDirectedLink(*node, *(node + 1))];
                 }
             }
             CheckOpenPorts(environment, problem, before, held, free, name);
@@ -227,7 +274,7 @@ class EnvironmentTestCase : public TestCase
                         const std::vector<uint32_t>& free,
                         const std::string& name)
     {
-        const PortNeighborhoods around(problem);
+        const PortNeighborhoods around(*problem.topology, problem.capacity);
         const std::set<uint32_t> open(environment.GetOpenPorts().begin(),
                                       environment.GetOpenPorts().end());
         for (uint32_t port = 0; port < around.ports.size(); ++port)
@@ -287,12 +334,20 @@ class RecordTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const PolicyWeights weights = MakeRandomWeights(9);
-        const OwnedProblem owned = MakeFullProblem(ParseTopology("dcell:3,1"), 1);
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
+        {
+            CheckRollout(mode);
+        }
+    }
+
+    void CheckRollout(PlanMode mode)
+    {
+        const PolicyWeights weights = MakeRandomWeights(mode, 9);
+        const TrainingProblem problem = MakeFullProblem(mode, ParseTopology("dcell:3,1"), 1);
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         EpisodeRecord record;
-        const BroadcastPlan plan = RunRollout(owned.problem, weights, options, &record);
+        const auto plan = RunRollout(*problem.MakeEnvironment(), weights, options, &record);
         NS_TEST_ASSERT_MSG_EQ(record.nRounds, plan.size(), "rounds");
         NS_TEST_ASSERT_MSG_EQ(record.rewards.size(), plan.size(), "a reward for each round");
         NS_TEST_ASSERT_MSG_GT(record.decisions.size(), 100, "decisions");
@@ -343,15 +398,32 @@ class CheckpointTestCase : public TestCase
     void DoRun() override
     {
         m_path = CreateTempDirFilename("policy-test.json");
-        const PolicyWeights weights = MakeRandomWeights(2);
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
+        {
+            CheckRoundTrip(MakeRandomWeights(mode, 2));
+        }
+        CheckRefusals();
+    }
+
+    void CheckRoundTrip(const PolicyWeights& weights)
+    {
         WriteCheckpoint(m_path, weights, TrainingConfig(), {{"iterations", 1}});
         const PolicyWeights again = ReadCheckpoint(m_path);
+        NS_TEST_ASSERT_MSG_EQ((again.mode == weights.mode), true, "mode");
         for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
         {
             NS_TEST_ASSERT_MSG_EQ((again.heads[head].values == weights.heads[head].values),
                                   true,
                                   "weights");
         }
+    }
+
+    void CheckRefusals()
+    {
+        WriteCheckpoint(m_path,
+                        MakeRandomWeights(PlanMode::MIRRORED, 2),
+                        TrainingConfig(),
+                        {{"iterations", 1}});
         std::ifstream in(m_path);
         std::ostringstream text;
         text << in.rdbuf();
@@ -369,6 +441,14 @@ class CheckpointTestCase : public TestCase
             json,
             [](auto& j) { j["version"] = 9; },
             "version 9, expected 1");
+        CheckChanged(
+            json,
+            [](auto& j) { j["mode"] = "sideways"; },
+            "mode \"sideways\", expected mirrored or forward");
+        CheckChanged(
+            json,
+            [](auto& j) { j["mode"] = "forward"; },
+            "network \"port\" has another layout of features");
         CheckChanged(
             json,
             [](auto& j) { j.erase("networks"); },
@@ -430,7 +510,22 @@ class HrlSchedulerTestCase : public TestCase
     void DoRun() override
     {
         m_path = CreateTempDirFilename("policy-test.json");
-        WriteCheckpoint(m_path, MakeRandomWeights(4), TrainingConfig(), {});
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
+        {
+            m_isForward = mode == PlanMode::FORWARD;
+            WriteCheckpoint(m_path, MakeRandomWeights(mode, 4), TrainingConfig(), {});
+            CheckPlans();
+        }
+        // The checkpoint that is there now is for forward plans.
+        m_isForward = false;
+        const std::string message = GetError([this] { MakePlan(MakeTopologies()[0], 1, 1); });
+        NS_TEST_ASSERT_MSG_NE(message.find("made for forward plans, expected one for mirrored"),
+                              std::string::npos,
+                              message);
+    }
+
+    void CheckPlans()
+    {
         for (const Topology& topology : MakeTopologies())
         {
             const AllReduceSchedule schedule = MakePlan(topology, 1, 1);
@@ -450,6 +545,7 @@ class HrlSchedulerTestCase : public TestCase
         scheduler->SetAttribute("Checkpoint", StringValue(m_path));
         scheduler->SetAttribute("Seed", UintegerValue(seed));
         scheduler->SetAttribute("Samples", UintegerValue(samples));
+        scheduler->SetAttribute("Forward", BooleanValue(m_isForward));
         return Plan(*scheduler, AllReduceState(topology, MakeRoots(topology.GetNServers(), 1)));
     }
 
@@ -472,7 +568,8 @@ class HrlSchedulerTestCase : public TestCase
         return true;
     }
 
-    std::string m_path; //!< a checkpoint
+    std::string m_path;      //!< a checkpoint
+    bool m_isForward{false}; //!< how to plan
 };
 
 /// @ingroup allreduce-test

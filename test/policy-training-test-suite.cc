@@ -28,6 +28,8 @@ MakeSmallConfig()
     config.rollouts = 4;
     config.iterations = 4;
     config.validation_every = 2;
+    config.validation_from = 1;
+    config.validation_drawn = 4;
     return config;
 }
 
@@ -63,7 +65,7 @@ class InferenceTestCase : public TestCase
         for (const PolicyHead head : POLICY_HEADS)
         {
             const uint32_t nRows = 50;
-            std::vector<float> rows(nRows * GetPolicyFeatures(head).size());
+            std::vector<float> rows(nRows * weights.Get(head).nInputs);
             for (float& feature : rows)
             {
                 feature = normal(random);
@@ -170,6 +172,8 @@ class LearningTestCase : public TestCase
         config.problems = 4;
         config.iterations = 25;
         config.validation_every = 25;
+        config.validation_from = 1;
+        config.validation_drawn = 1;
         PolicyTrainer trainer(config);
         const double before = Validate(trainer.GetWeights(), config);
         TrainingProgress progress;

@@ -54,12 +54,18 @@ ToTensor(const std::vector<float>& values)
 
 EpisodeBatch::EpisodeBatch(std::vector<EpisodeRecord> records,
                            const PolicyWeights& weights,
-                           const TrainingConfig& config)
+                           const TrainingConfig& config,
+                           bool isImitated)
     : m_config(config),
+      m_isImitated(isImitated),
       m_records(std::move(records)),
       m_roundAdvantages(m_records.size()),
       m_advantages(m_records.size())
 {
+    for (const PerceptronWeights& head : weights.heads)
+    {
+        m_nFeatures.push_back(head.nInputs);
+    }
     for (uint32_t i = 0; i < m_records.size(); ++i)
     {
         const uint32_t first = i / config.rollouts * config.rollouts;
@@ -179,7 +185,7 @@ EpisodeBatch::MakeMinibatch(PolicyHead head, uint32_t index, uint32_t count) con
     const auto& order = m_order[static_cast<std::size_t>(head)];
     const std::size_t begin = order.size() * index / count;
     const std::size_t end = order.size() * (index + 1) / count;
-    const std::size_t nFeatures = GetPolicyFeatures(head).size();
+    const std::size_t nFeatures = m_nFeatures[static_cast<std::size_t>(head)];
     std::vector<float> rows;
     std::vector<int64_t> decisionOfRow;
     std::vector<int64_t> chosenRow;
@@ -200,6 +206,7 @@ EpisodeBatch::MakeMinibatch(PolicyHead head, uint32_t index, uint32_t count) con
         advantage.push_back(m_advantages[order[i].record][order[i].decision]);
     }
     DecisionBatch batch;
+    batch.isImitated = m_isImitated;
     batch.nDecisions = end - begin;
     batch.rows = ToTensor(rows).view({-1, static_cast<int64_t>(nFeatures)});
     batch.decisionOfRow = torch::tensor(decisionOfRow, torch::kInt64);
@@ -219,7 +226,7 @@ EpisodeBatch::GetValueRows() const
         const auto& rows = record.rows[static_cast<std::size_t>(PolicyHead::VALUE)];
         all.insert(all.end(), rows.begin(), rows.end());
     }
-    const int64_t nFeatures = GetPolicyFeatures(PolicyHead::VALUE).size();
+    const int64_t nFeatures = m_nFeatures[static_cast<std::size_t>(PolicyHead::VALUE)];
     return ToTensor(all).view({-1, nFeatures});
 }
 

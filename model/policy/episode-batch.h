@@ -20,6 +20,7 @@ namespace ns3::allreduce
 /// Decisions of one head, ready for a loss.
 struct DecisionBatch
 {
+    bool isImitated{false};       //!< another planner's, to be followed whatever they were worth
     int64_t nDecisions{0};        //!< how many
     torch::Tensor rows;           //!< [row][feature], one decision's rows after another's
     torch::Tensor decisionOfRow;  //!< by row: index of its decision
@@ -45,10 +46,12 @@ class EpisodeBatch
      * @param records the rollouts, those of a problem one after another
      * @param weights with which they were made
      * @param config says how advantages are weighed
+     * @param isImitated whether another planner made the decisions
      */
     EpisodeBatch(std::vector<EpisodeRecord> records,
                  const PolicyWeights& weights,
-                 const TrainingConfig& config);
+                 const TrainingConfig& config,
+                 bool isImitated);
 
     /**
      * Put the decisions of a head into another order, and choose which of many ports' are used.
@@ -85,6 +88,8 @@ class EpisodeBatch
     void Normalize();
 
     const TrainingConfig& m_config;                         //!< how to weigh
+    const bool m_isImitated;                                //!< by another planner
+    std::vector<std::size_t> m_nFeatures;                   //!< by head
     std::vector<EpisodeRecord> m_records;                   //!< the rollouts
     std::vector<std::vector<float>> m_roundAdvantages;      //!< [record][round]
     std::vector<std::vector<float>> m_advantages;           //!< [record][decision]

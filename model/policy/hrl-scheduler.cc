@@ -4,16 +4,20 @@
 
 #include "hrl-scheduler.h"
 
+#include "broadcast-environment.h"
+#include "forward-environment.h"
 #include "parallel-for.h"
 #include "policy-checkpoint.h"
 #include "policy-rollout.h"
 
+#include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
+#include "ns3/forward-planner.h"
 #include "ns3/rest-planner.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
-#include <mutex>
+#include <algorithm>
 
 namespace ns3::allreduce
 {
@@ -42,6 +46,12 @@ HrlScheduler::GetTypeId()
                           "Whether the upper policy selects flow-trees; else all are worked on.",
                           BooleanValue(true),
                           MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
+                          MakeBooleanChecker())
+            .AddAttribute("Forward",
+                          "Choose reduces and broadcasts forwards in time, round by round, instead "
+                          "of mirroring the broadcast; needs a checkpoint trained for it.",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&HrlScheduler::m_isForward),
                           MakeBooleanChecker());
     return tid;
 }
@@ -49,11 +59,22 @@ HrlScheduler::GetTypeId()
 void
 HrlScheduler::LoadWeights()
 {
-    const std::string path = m_checkpoint.empty() ? FindShippedCheckpoint() : m_checkpoint;
-    if (!m_weights || m_loaded != path)
+    const PlanMode mode = m_isForward ? PlanMode::FORWARD : PlanMode::MIRRORED;
+    const std::string path = m_checkpoint.empty() ? FindShippedCheckpoint(mode) : m_checkpoint;
+    if (!m_weights || m_loaded != path || m_weights->mode != mode)
     {
         m_weights = std::make_shared<const PolicyWeights>(ReadCheckpoint(path));
         m_loaded = path;
+    }
+    if (m_weights->mode != mode)
+    {
+        FailInput("policy ",
+                  path,
+                  ": made for ",
+                  GetPlanModeName(m_weights->mode),
+                  " plans, expected one for ",
+                  GetPlanModeName(mode),
+                  " plans");
     }
 }
 
@@ -67,36 +88,42 @@ std::vector<WorkloadList>
 HrlScheduler::PlanRest(const AllReduceState& state)
 {
     LoadWeights();
-    return PlanByMirroring(state, [this](const BroadcastProblem& problem) {
-        return PlanBroadcast(problem);
-    });
+    if (!m_isForward)
+    {
+        return PlanByMirroring(state, [this](const BroadcastProblem& problem) {
+            return FindShortest([&] { return std::make_unique<BroadcastEnvironment>(problem); });
+        });
+    }
+    if (state.IsDone())
+    {
+        return {};
+    }
+    std::vector<WorkloadList> plan =
+        FindShortest([&] { return std::make_unique<ForwardEnvironment>(state); });
+    // Weights that never learned may send partial sums to and fro.
+    return plan.empty() ? PlanForwards(state, GetSeed(), 1) : plan;
 }
 
-BroadcastPlan
-HrlScheduler::PlanBroadcast(const BroadcastProblem& problem) const
+std::vector<WorkloadList>
+HrlScheduler::FindShortest(const EnvironmentMaker& make) const
 {
     constexpr float TEMPERATURE = 0.5;
-    std::mutex mutex;
-    BroadcastPlan best;
-    uint32_t bestSample = m_samples;
+    std::vector<std::vector<WorkloadList>> plans(m_samples);
     RunParallel(m_samples, [&](uint32_t sample) {
+        const std::unique_ptr<PlanningEnvironment> environment = make();
         // Deterministic choices first and in turn: other seeds break their ties in other ways.
         RolloutOptions options;
         options.mode = sample % 2 == 0 ? RolloutMode::BEST : RolloutMode::SAMPLE;
         options.temperature = TEMPERATURE;
         options.usesUpper = m_usesUpper;
         options.seed = GetSeed() + sample;
-        BroadcastPlan plan = RunRollout(problem, *m_weights, options);
-        const std::lock_guard lock(mutex);
-        // Of equal plans the first sample's, whichever was ready first.
-        if (bestSample == m_samples || plan.size() < best.size() ||
-            (plan.size() == best.size() && sample < bestSample))
-        {
-            best = std::move(plan);
-            bestSample = sample;
-        }
+        options.mostRounds = m_isForward ? 8 * environment->GetRoundsNeeded() + 100 : 0;
+        plans[sample] = RunRollout(*environment, *m_weights, options);
     });
-    return best;
+    // Of equal plans the first sample's, whichever was ready first.
+    return *std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) {
+        return !x.empty() && (y.empty() || x.size() < y.size());
+    });
 }
 
 } // namespace ns3::allreduce

@@ -5,11 +5,13 @@
 #ifndef ALLREDUCE_HRL_SCHEDULER_H
 #define ALLREDUCE_HRL_SCHEDULER_H
 
+#include "planning-environment.h"
 #include "policy-weights.h"
 
 #include "ns3/broadcast-problem.h"
 #include "ns3/planned-scheduler.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,8 +24,9 @@ namespace ns3::allreduce
  * @brief Plans with the two learned policies: the upper one selects flow-trees once a round, the
  * lower one schedules their workloads.
  *
- * The broadcast is planned, the reduce is its mirror image. From a state in the middle of an
- * AllReduce what is left is planned in the same way.
+ * The broadcast is planned, the reduce is its mirror image; or, with the attribute Forward, rounds
+ * are chosen one after another with reduces and broadcasts in flight together. From a state in the
+ * middle of an AllReduce what is left is planned in the same way.
  */
 class HrlScheduler : public PlannedScheduler
 {
@@ -34,14 +37,18 @@ class HrlScheduler : public PlannedScheduler
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
-    /// @return the shortest of the sampled plans
-    BroadcastPlan PlanBroadcast(const BroadcastProblem& problem) const;
+    /// Makes a new environment for each sample.
+    using EnvironmentMaker = std::function<std::unique_ptr<PlanningEnvironment>()>;
+
+    /// @return the shortest of the sampled plans; empty if all were given up
+    std::vector<WorkloadList> FindShortest(const EnvironmentMaker& make) const;
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 
     std::string m_checkpoint;                       //!< the attribute Checkpoint
     uint32_t m_samples{1};                          //!< the attribute Samples
     bool m_usesUpper{true};                         //!< the attribute Upper
+    bool m_isForward{false};                        //!< the attribute Forward
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

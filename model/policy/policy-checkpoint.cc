@@ -11,12 +11,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-// Set by CMake: the shipped policy in the source tree, and where it is installed.
-#ifndef ALLREDUCE_SOURCE_POLICY
-#define ALLREDUCE_SOURCE_POLICY "contrib/allreduce/policies/hrl.json"
+// Set by CMake: where the shipped policies are in the source tree, and where they are installed.
+#ifndef ALLREDUCE_SOURCE_POLICIES
+#define ALLREDUCE_SOURCE_POLICIES "contrib/allreduce/policies"
 #endif
-#ifndef ALLREDUCE_INSTALLED_POLICY
-#define ALLREDUCE_INSTALLED_POLICY "/usr/share/allreduce/policies/hrl.json"
+#ifndef ALLREDUCE_INSTALLED_POLICIES
+#define ALLREDUCE_INSTALLED_POLICIES "/usr/share/allreduce/policies"
 #endif
 
 namespace ns3::allreduce
@@ -58,10 +58,10 @@ ParseFile(const std::string& path)
 }
 
 PerceptronWeights
-ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
+ReadHead(const nlohmann::json& json, PlanMode mode, PolicyHead head, const std::string& path)
 {
     const std::string name = GetPolicyHeadName(head);
-    const auto& features = GetPolicyFeatures(head);
+    const auto& features = GetPolicyFeatures(mode, head);
     const auto part = json.find(name);
     if (part == json.end() || !part->contains("features") || !part->contains("weights"))
     {
@@ -130,13 +130,15 @@ WriteCheckpoint(const std::string& path,
 {
     nlohmann::ordered_json json = {{"format", FORMAT},
                                    {"version", VERSION},
+                                   {"mode", GetPlanModeName(weights.mode)},
                                    {"config", config.ToJson()},
                                    {"training", record}};
     for (const PolicyHead head : POLICY_HEADS)
     {
-        json["networks"][GetPolicyHeadName(head)] = {{"features", GetPolicyFeatures(head)},
-                                                     {"hidden", PerceptronWeights::HIDDEN},
-                                                     {"weights", weights.Get(head).values}};
+        json["networks"][GetPolicyHeadName(head)] = {
+            {"features", GetPolicyFeatures(weights.mode, head)},
+            {"hidden", PerceptronWeights::HIDDEN},
+            {"weights", weights.Get(head).values}};
     }
     WriteFileAtomically(path, json.dump() + "\n");
 }
@@ -149,32 +151,35 @@ ReadCheckpoint(const std::string& path)
     {
         FailInput("policy ", path, ": no \"networks\"");
     }
-    PolicyWeights weights;
+    PolicyWeights weights(ParsePlanMode(json.value("mode", ""), "policy " + path));
     for (const PolicyHead head : POLICY_HEADS)
     {
-        weights.Get(head) = ReadHead(json["networks"], head, path);
+        weights.Get(head) = ReadHead(json["networks"], weights.mode, head, path);
     }
     return weights;
 }
 
 std::string
-FindShippedCheckpoint()
+FindShippedCheckpoint(PlanMode mode)
 {
     if (const char* path = std::getenv("ALLREDUCE_POLICY"))
     {
         return path;
     }
-    for (const std::string path : {ALLREDUCE_SOURCE_POLICY, ALLREDUCE_INSTALLED_POLICY})
+    const std::string name = mode == PlanMode::FORWARD ? "/hrl-forward.json" : "/hrl.json";
+    for (const char* folder : {ALLREDUCE_SOURCE_POLICIES, ALLREDUCE_INSTALLED_POLICIES})
     {
-        if (std::ifstream(path))
+        if (std::ifstream(folder + name))
         {
-            return path;
+            return folder + name;
         }
     }
     FailInput("policy: neither ",
-              ALLREDUCE_SOURCE_POLICY,
+              ALLREDUCE_SOURCE_POLICIES,
+              name,
               " nor ",
-              ALLREDUCE_INSTALLED_POLICY,
+              ALLREDUCE_INSTALLED_POLICIES,
+              name,
               " is there; name one with the attribute Checkpoint or with ALLREDUCE_POLICY");
 }
 

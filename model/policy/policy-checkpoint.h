@@ -57,11 +57,12 @@ void WriteFileAtomically(const std::string& path, const std::string& text);
 /**
  * @ingroup allreduce
  *
+ * @param mode what it plans
  * @return where the shipped checkpoint is: the environment variable ALLREDUCE_POLICY if it is set,
  *         else the file in the source tree or the one that was installed
  * @throws InputError if there is none
  */
-std::string FindShippedCheckpoint();
+std::string FindShippedCheckpoint(PlanMode mode);
 
 } // namespace ns3::allreduce
 

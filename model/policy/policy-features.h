@@ -14,6 +14,32 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// How an AllReduce is planned.
+enum class PlanMode : uint8_t
+{
+    MIRRORED, //!< its broadcast, and its reduce as another one read backwards
+    FORWARD,  //!< round by round, reduces and broadcasts together
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param mode a way to plan
+ * @return its name, as it stands in checkpoints and configurations
+ */
+const char* GetPlanModeName(PlanMode mode);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param name what GetPlanModeName returns
+ * @param source where it comes from, for messages
+ * @return the way to plan
+ * @throws InputError if there is none of that name
+ */
+PlanMode ParsePlanMode(const std::string& name, const std::string& source);
+
 /**
  * @ingroup allreduce
  *
@@ -26,7 +52,7 @@ enum class PolicyHead : uint8_t
 {
     PORT,   //!< which open in-port of a server is served next
     SENDER, //!< which server sends to it
-    CHUNK,  //!< which chunk is sent
+    CHUNK,  //!< which chunk is sent, and whether to be merged or copied
     TREE,   //!< whether a flow-tree is worked on in this round
     VALUE,  //!< how good the state at the beginning of a round is
 };
@@ -55,10 +81,11 @@ const char* GetPolicyHeadName(PolicyHead head);
  *
  * @ingroup allreduce
  *
+ * @param mode how it is planned
  * @param head one of the networks
  * @return the names of its features
  */
-const std::vector<std::string>& GetPolicyFeatures(PolicyHead head);
+const std::vector<std::string>& GetPolicyFeatures(PlanMode mode, PolicyHead head);
 
 } // namespace ns3::allreduce
 

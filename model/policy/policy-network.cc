@@ -5,7 +5,6 @@
 #include "policy-network.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ns3::allreduce
 {
@@ -40,14 +39,6 @@ TakeLayer(torch::nn::Linear& layer, const float* values)
     return values + (nInputs + 1) * nOutputs;
 }
 
-void
-InitializeLayer(torch::nn::Linear& layer, double deviation, torch::Generator& generator)
-{
-    const torch::NoGradGuard noGradient;
-    layer->weight.normal_(0, deviation, generator);
-    layer->bias.zero_();
-}
-
 } // namespace
 
 PerceptronImpl::PerceptronImpl(int64_t nInputs)
@@ -64,15 +55,6 @@ PerceptronImpl::forward(const torch::Tensor& rows)
 {
     const torch::Tensor hidden = torch::leaky_relu(m_first(rows), PerceptronWeights::LEAK);
     return m_last(torch::leaky_relu(m_second(hidden), PerceptronWeights::LEAK)).squeeze(-1);
-}
-
-void
-PerceptronImpl::Initialize(torch::Generator generator)
-{
-    const double hidden = PerceptronWeights::HIDDEN;
-    InitializeLayer(m_first, std::sqrt(2.0 / m_first->weight.size(1)), generator);
-    InitializeLayer(m_second, std::sqrt(2.0 / hidden), generator);
-    InitializeLayer(m_last, 0.1 * std::sqrt(1.0 / hidden), generator);
 }
 
 PerceptronWeights

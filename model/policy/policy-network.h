@@ -32,10 +32,6 @@ class PerceptronImpl : public torch::nn::Module
      */
     torch::Tensor forward(const torch::Tensor& rows);
 
-    /// Small random weights: the last layer ten times smaller, so that all choices begin alike.
-    /// @param generator where chance comes from
-    void Initialize(torch::Generator generator);
-
     /// @return the weights in plain memory
     PerceptronWeights Export() const;
 

@@ -4,7 +4,7 @@
 
 #include "policy-rollout.h"
 
-#include "broadcast-environment.h"
+#include "ns3/allreduce-error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ namespace ns3::allreduce
 namespace
 {
 
-/// More chunks are not weighed against each other; training networks never have so many.
-constexpr uint32_t MOST_CHUNKS = 64;
+/// More items are not weighed against each other; training networks hardly have so many.
+constexpr uint32_t MOST_ITEMS = 64;
 
 /// How a round is rewarded: rounds lost, the same for the mean server, and ports that idled.
 constexpr float LOST_ROUND = 1;
@@ -30,11 +30,11 @@ constexpr float LOST_OPTION = 0.1;
 class Rollout
 {
   public:
-    Rollout(const BroadcastProblem& problem,
+    Rollout(PlanningEnvironment& environment,
             const PolicyWeights& weights,
             const RolloutOptions& options,
             EpisodeRecord* record)
-        : m_environment(problem),
+        : m_environment(environment),
           m_weights(weights),
           m_options(options),
           m_record(record),
@@ -43,11 +43,11 @@ class Rollout
     {
     }
 
-    BroadcastPlan Run()
+    std::vector<WorkloadList> Run()
     {
-        BroadcastPlan plan;
-        uint32_t needed = m_environment.GetRoundsNeeded();
-        double meanNeeded = needed;
+        std::vector<WorkloadList> plan;
+        const uint32_t needed = m_environment.GetRoundsNeeded();
+        PlanningEnvironment::RoundOutcome before{needed, static_cast<double>(needed), 0};
         if (m_record)
         {
             *m_record = {};
@@ -61,16 +61,20 @@ class Rollout
                 return {};
             }
             plan.push_back(MakeRound());
-            const auto outcome = m_environment.EndRound();
+            if (plan.back().IsEmpty())
+            {
+                FailInput("round ",
+                          plan.size(),
+                          ": nothing can be sent over the links that are up, though ",
+                          m_environment.GetNTransfersLeft(),
+                          " transfers are left");
+            }
+            const auto after = m_environment.EndRound();
             if (m_record)
             {
-                m_record->rewards.push_back(
-                    static_cast<float>(-LOST_ROUND * (outcome.roundsNeeded - needed) -
-                                       LOST_MEAN_ROUND * (outcome.meanRoundsNeeded - meanNeeded) -
-                                       IDLE_PORTS * outcome.idleShare));
+                m_record->AddReward(before, after);
             }
-            needed = outcome.roundsNeeded;
-            meanNeeded = outcome.meanRoundsNeeded;
+            before = after;
         }
         NoteEnd(plan.size());
         return plan;
@@ -98,11 +102,10 @@ class Rollout
             rows.insert(rows.end(), features.begin(), features.end());
         }
         WorkloadList round;
-        ScoreChangedPorts();
-        while (!m_environment.GetOpenPorts().empty())
+        PickAll(round);
+        if (m_environment.SelectRest())
         {
-            PickOne(round);
-            ScoreChangedPorts();
+            PickAll(round);
         }
         if (nTreeDecisions > 0)
         {
@@ -114,6 +117,16 @@ class Rollout
             }
         }
         return round;
+    }
+
+    void PickAll(WorkloadList& round)
+    {
+        ScoreChangedPorts();
+        while (!m_environment.GetOpenPorts().empty())
+        {
+            PickOne(round);
+            ScoreChangedPorts();
+        }
     }
 
     /// Ask the upper policy. @return how many of its decisions were recorded
@@ -182,23 +195,22 @@ class Rollout
     void PickOne(WorkloadList& round)
     {
         const uint32_t port = PickPort();
-        const std::vector<BroadcastEnvironment::Sender>& senders = m_environment.GetSenders(port);
+        const std::vector<PlanningEnvironment::Sender>& senders = m_environment.GetSenders(port);
         uint32_t choice = 0;
         if (senders.size() > 1)
         {
             m_environment.WriteSenderFeatures(port, m_rows);
             choice = ScoreAndChoose(PolicyHead::SENDER, senders.size());
         }
-        const BroadcastEnvironment::Sender sender = senders[choice];
-        m_environment.FindChunks(port, sender, MOST_CHUNKS, m_chunks);
+        const PlanningEnvironment::Sender sender = senders[choice];
+        m_environment.FindItems(port, sender, MOST_ITEMS, m_items);
         choice = 0;
-        if (m_chunks.size() > 1)
+        if (m_items.size() > 1)
         {
-            m_environment.WriteChunkFeatures(port, sender, m_chunks, m_rows);
-            choice = ScoreAndChoose(PolicyHead::CHUNK, m_chunks.size());
+            m_environment.WriteItemFeatures(port, sender, m_items, m_rows);
+            choice = ScoreAndChoose(PolicyHead::CHUNK, m_items.size());
         }
-        const uint32_t nLost = m_environment.Pick(port, sender, m_chunks[choice], m_path);
-        round.Add(m_chunks[choice], WorkloadKind::BROADCAST, m_path);
+        const uint32_t nLost = m_environment.Pick(port, sender, m_items[choice], round);
         if (IsRecording() && m_hasDecidedInPick)
         {
             m_record->decisions.back().reward -= LOST_OPTION * nLost;
@@ -289,15 +301,13 @@ class Rollout
         return choice;
     }
 
-    /// Write down a decision and copy the rows that it was made on.
+    /// Write down a decision on the present rows.
     void Record(PolicyHead head, uint32_t firstRow, uint32_t nRows, uint32_t choice, float logP)
     {
         const std::size_t nFeatures = m_weights.Get(head).nInputs;
-        auto& rows = m_record->rows[static_cast<std::size_t>(head)];
-        m_record->decisions.push_back(
-            {head, nRows, choice, m_environment.GetRound() - 1, rows.size() / nFeatures, logP, 0});
-        const auto begin = m_rows.begin() + firstRow * nFeatures;
-        rows.insert(rows.end(), begin, begin + nRows * nFeatures);
+        m_record->Add({head, nRows, choice, m_environment.GetRound() - 1, 0, logP, 0},
+                      m_rows.data() + firstRow * nFeatures,
+                      nFeatures);
     }
 
     float DrawUnit()
@@ -305,7 +315,7 @@ class Rollout
         return (m_random() >> 40) * (1.0F / (1 << 24));
     }
 
-    BroadcastEnvironment m_environment; //!< what the policies see
+    PlanningEnvironment& m_environment; //!< what the policies see
     const PolicyWeights& m_weights;     //!< of the policies
     const RolloutOptions& m_options;    //!< how to choose
     EpisodeRecord* m_record;            //!< what training needs to know
@@ -313,20 +323,38 @@ class Rollout
     std::vector<float> m_portScores;    //!< by port
     std::vector<float> m_rows;          //!< features of the present choice
     std::vector<float> m_scores;        //!< of the present choice
-    std::vector<ChunkId> m_chunks;      //!< of the present choice
+    std::vector<uint32_t> m_items;      //!< of the present choice
     bool m_hasDecidedInPick{false};     //!< the present pick was recorded
-    Path m_path;                        //!< of the present pick
 };
 
 } // namespace
 
-BroadcastPlan
-RunRollout(const BroadcastProblem& problem,
+void
+EpisodeRecord::Add(Decision decision, const float* features, std::size_t nFeatures)
+{
+    auto& all = rows[static_cast<std::size_t>(decision.head)];
+    decision.firstRow = all.size() / nFeatures;
+    decisions.push_back(decision);
+    all.insert(all.end(), features, features + decision.nRows * nFeatures);
+}
+
+void
+EpisodeRecord::AddReward(const PlanningEnvironment::RoundOutcome& before,
+                         const PlanningEnvironment::RoundOutcome& after)
+{
+    const double lost = static_cast<double>(after.roundsNeeded) - before.roundsNeeded;
+    const double lostMean = after.meanRoundsNeeded - before.meanRoundsNeeded;
+    rewards.push_back(static_cast<float>(-LOST_ROUND * lost - LOST_MEAN_ROUND * lostMean -
+                                         IDLE_PORTS * after.idleShare));
+}
+
+std::vector<WorkloadList>
+RunRollout(PlanningEnvironment& environment,
            const PolicyWeights& weights,
            const RolloutOptions& options,
            EpisodeRecord* record)
 {
-    return Rollout(problem, weights, options, record).Run();
+    return Rollout(environment, weights, options, record).Run();
 }
 
 } // namespace ns3::allreduce

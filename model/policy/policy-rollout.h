@@ -5,10 +5,9 @@
 #ifndef ALLREDUCE_POLICY_ROLLOUT_H
 #define ALLREDUCE_POLICY_ROLLOUT_H
 
+#include "planning-environment.h"
 #include "policy-features.h"
 #include "policy-weights.h"
-
-#include "ns3/broadcast-problem.h"
 
 #include <array>
 #include <cstdint>
@@ -60,24 +59,42 @@ struct EpisodeRecord
     uint32_t nRounds{0};                                 //!< rounds that the plan took
     uint32_t nRoundsNeeded{0};                           //!< rounds that it takes at least
     double selectedShare{0}; //!< of trees that the upper policy selected
+
+    /**
+     * Write down a decision.
+     *
+     * @param decision what was decided; firstRow is filled in
+     * @param features of its rows
+     * @param nFeatures features of a row
+     */
+    void Add(Decision decision, const float* features, std::size_t nFeatures);
+
+    /**
+     * Write down what a round earned.
+     *
+     * @param before what the outcome of the last round was
+     * @param after what the outcome of this one is
+     */
+    void AddReward(const PlanningEnvironment::RoundOutcome& before,
+                   const PlanningEnvironment::RoundOutcome& after);
 };
 
 /**
  * @ingroup allreduce
  *
- * Plan a broadcast with the two policies.
+ * Plan with the two policies.
  *
- * @param problem what to plan
+ * @param environment what to plan; at its beginning
  * @param weights of the policies
  * @param options how to choose
  * @param [out] record what training needs to know; may be null
  * @return the plan; empty if it was given up
  * @throws InputError if some server cannot be reached
  */
-BroadcastPlan RunRollout(const BroadcastProblem& problem,
-                         const PolicyWeights& weights,
-                         const RolloutOptions& options,
-                         EpisodeRecord* record = nullptr);
+std::vector<WorkloadList> RunRollout(PlanningEnvironment& environment,
+                                     const PolicyWeights& weights,
+                                     const RolloutOptions& options,
+                                     EpisodeRecord* record = nullptr);
 
 } // namespace ns3::allreduce
 

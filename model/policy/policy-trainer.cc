@@ -6,6 +6,7 @@
 
 #include "episode-batch.h"
 #include "parallel-for.h"
+#include "plan-imitation.h"
 #include "policy-checkpoint.h"
 #include "policy-network.h"
 #include "policy-rollout.h"
@@ -36,6 +37,13 @@ MakeSeed(uint64_t seed, uint64_t iteration, uint64_t what)
     return uint64_t{words[0]} << 32 | words[1];
 }
 
+/// @return after how many rounds a plan is so bad that it is given up
+uint32_t
+GetMostRounds(const TrainingProblem& problem)
+{
+    return 3 * problem.nChunks + 20;
+}
+
 /// @return by decision: the largest score of its rows, to be subtracted for precision
 torch::Tensor
 FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
@@ -51,6 +59,24 @@ FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
     return largest;
 }
 
+/**
+ * @param logProbability of the choices, now
+ * @param batch the choices
+ * @param clip PPO's limit on the ratio of probabilities
+ * @return the loss
+ */
+torch::Tensor
+ComputePolicyLoss(const torch::Tensor& logProbability, const DecisionBatch& batch, double clip)
+{
+    if (batch.isImitated)
+    {
+        return -logProbability.mean();
+    }
+    const torch::Tensor ratio = (logProbability - batch.logProbability).exp();
+    return -torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage)
+                .mean();
+}
+
 /// @return the lower policy's loss on some decisions, and their mean entropy
 std::pair<torch::Tensor, torch::Tensor>
 ComputeSoftmaxLoss(const torch::Tensor& scores, const DecisionBatch& batch, double clip)
@@ -63,11 +89,8 @@ ComputeSoftmaxLoss(const torch::Tensor& scores, const DecisionBatch& batch, doub
     const torch::Tensor logProbabilities = shifted - sums.index_select(0, batch.decisionOfRow);
     const torch::Tensor entropy =
         -(logProbabilities.exp() * logProbabilities).sum() / batch.nDecisions;
-    const torch::Tensor ratio =
-        (logProbabilities.index_select(0, batch.chosenRow) - batch.logProbability).exp();
-    const torch::Tensor gain =
-        torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage);
-    return {-gain.mean(), entropy};
+    const torch::Tensor chosen = logProbabilities.index_select(0, batch.chosenRow);
+    return {ComputePolicyLoss(chosen, batch, clip), entropy};
 }
 
 /// @return the upper policy's loss on some decisions, and their mean entropy
@@ -79,10 +102,7 @@ ComputeBernoulliLoss(const torch::Tensor& scores, const DecisionBatch& batch, do
     const torch::Tensor logNo = torch::log_sigmoid(-scores);
     const torch::Tensor logProbability = isSelected * logYes + (1 - isSelected) * logNo;
     const torch::Tensor entropy = -(logYes.exp() * logYes + logNo.exp() * logNo).mean();
-    const torch::Tensor ratio = (logProbability - batch.logProbability).exp();
-    const torch::Tensor gain =
-        torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage);
-    return {-gain.mean(), entropy};
+    return {ComputePolicyLoss(logProbability, batch, clip), entropy};
 }
 
 } // namespace
@@ -94,6 +114,7 @@ struct PolicyTrainer::Impl
 
     PolicyWeights Export() const;
     std::vector<EpisodeRecord> RollOut(const PolicyWeights& weights) const;
+    bool IsImitating() const;
     void UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress);
     void UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum);
     void UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress);
@@ -103,6 +124,7 @@ struct PolicyTrainer::Impl
     double GetShareDone() const;
 
     TrainingConfig config;                                          //!< how to train
+    PlanMode mode;                                                  //!< what is planned
     uint32_t iteration{0};                                          //!< iterations done
     uint64_t nDecisions{0};                                         //!< made so far
     std::vector<Perceptron> networks;                               //!< by head
@@ -113,30 +135,28 @@ struct PolicyTrainer::Impl
 };
 
 PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
-    : config(trainingConfig)
+    : config(trainingConfig),
+      mode(ParsePlanMode(config.mode, "training")),
+      averaged(mode),
+      best(mode)
 {
     torch::set_num_threads(1);
-    torch::Generator generator = torch::make_generator<torch::CPUGeneratorImpl>(config.seed);
+    averaged = PolicyWeights::MakeInitial(mode, config.seed);
+    best = averaged;
     for (const PolicyHead head : POLICY_HEADS)
     {
-        networks.emplace_back(GetPolicyFeatures(head).size());
-        networks.back()->Initialize(generator);
+        networks.emplace_back(GetPolicyFeatures(mode, head).size());
+        networks.back()->Import(averaged.Get(head));
         optimizers.push_back(
             std::make_unique<torch::optim::Adam>(networks.back()->parameters(),
                                                  torch::optim::AdamOptions(config.learning_rate)));
     }
-    // Begin with most trees selected: a policy that selects none learns nothing.
-    PolicyWeights weights = Export();
-    weights.Get(PolicyHead::TREE).values.back() = 1;
-    networks[static_cast<std::size_t>(PolicyHead::TREE)]->Import(weights.Get(PolicyHead::TREE));
-    averaged = weights;
-    best = weights;
 }
 
 PolicyWeights
 PolicyTrainer::Impl::Export() const
 {
-    PolicyWeights weights;
+    PolicyWeights weights(mode);
     for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
     {
         weights.heads[head] = networks[head]->Export();
@@ -150,10 +170,16 @@ PolicyTrainer::Impl::GetShareDone() const
     return std::min(1.0, static_cast<double>(iteration) / config.iterations);
 }
 
+bool
+PolicyTrainer::Impl::IsImitating() const
+{
+    return iteration < config.imitation;
+}
+
 std::vector<EpisodeRecord>
 PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
 {
-    std::vector<OwnedProblem> problems(config.problems);
+    std::vector<TrainingProblem> problems(config.problems);
     RunParallel(config.problems, [&](uint32_t i) {
         problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
     });
@@ -162,8 +188,15 @@ PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         options.seed = MakeSeed(config.seed, iteration, 1000 + i);
-        options.mostRounds = 3 * problems[i / config.rollouts].problem.nChunks + 20;
-        RunRollout(problems[i / config.rollouts].problem, weights, options, &records[i]);
+        const TrainingProblem& problem = problems[i / config.rollouts];
+        if (IsImitating())
+        {
+            const std::vector<WorkloadList> plan = PlanGreedily(problem, options.seed);
+            records[i] = RecordPlan(*problem.MakeEnvironment(), plan, weights, options.seed);
+            return;
+        }
+        options.mostRounds = GetMostRounds(problem);
+        RunRollout(*problem.MakeEnvironment(), weights, options, &records[i]);
     });
     return records;
 }
@@ -193,7 +226,7 @@ PolicyTrainer::Impl::UpdateHead(PolicyHead head, const DecisionBatch& batch, dou
                                      ? ComputeBernoulliLoss(scores, batch, config.clip)
                                      : ComputeSoftmaxLoss(scores, batch, config.clip);
     entropySum += entropy.item<double>();
-    const double weight = config.entropy * (1 - GetShareDone());
+    const double weight = IsImitating() ? 0 : config.entropy * (1 - GetShareDone());
     TakeStep(head, loss - weight * entropy, 1);
 }
 
@@ -301,12 +334,14 @@ PolicyTrainer::Step()
         progress.selectedShare += record.selectedShare / records.size();
         m_impl->nDecisions += record.decisions.size();
     }
-    EpisodeBatch batch(std::move(records), weights, m_impl->config);
+    EpisodeBatch batch(std::move(records), weights, m_impl->config, m_impl->IsImitating());
     m_impl->UpdatePolicies(batch, progress);
     m_impl->UpdateAverage();
     progress.nDecisions = m_impl->nDecisions;
     progress.iteration = ++m_impl->iteration;
-    if (m_impl->iteration % m_impl->config.validation_every == 0)
+    const TrainingConfig& config = m_impl->config;
+    if (m_impl->iteration >= config.validation_from &&
+        m_impl->iteration % config.validation_every == 0)
     {
         m_impl->ValidateWeights(progress);
     }
@@ -329,7 +364,7 @@ std::vector<float>
 PolicyTrainer::Score(PolicyHead head, const std::vector<float>& rows) const
 {
     const torch::NoGradGuard noGradient;
-    const int64_t nFeatures = GetPolicyFeatures(head).size();
+    const int64_t nFeatures = GetPolicyFeatures(m_impl->mode, head).size();
     const torch::Tensor scores = m_impl->networks[static_cast<std::size_t>(head)]->forward(
         torch::tensor(rows, torch::kFloat32).view({-1, nFeatures}));
     return {scores.data_ptr<float>(), scores.data_ptr<float>() + scores.numel()};
@@ -411,15 +446,14 @@ PolicyTrainer::Load(const std::string& path)
 double
 Validate(const PolicyWeights& weights, const TrainingConfig& config)
 {
-    const uint32_t nSeeds = config.validation_seeds;
-    std::vector<double> excess(config.validation.size() * nSeeds, 0);
+    std::vector<double> excess(CountValidationProblems(config), 0);
     RunParallel(excess.size(), [&](uint32_t i) {
-        const OwnedProblem owned = MakeFullProblem(ParseTopology(config.validation[i / nSeeds]), 1);
+        const TrainingProblem problem = MakeValidationProblem(config, i);
         RolloutOptions options;
-        options.seed = 10 + i % nSeeds;
-        options.mostRounds = 3 * owned.problem.nChunks + 20;
+        options.seed = i;
+        options.mostRounds = GetMostRounds(problem);
         EpisodeRecord record;
-        RunRollout(owned.problem, weights, options, &record);
+        RunRollout(*problem.MakeEnvironment(), weights, options, &record);
         excess[i] = static_cast<double>(record.nRounds) - record.nRoundsNeeded;
     });
     return std::accumulate(excess.begin(), excess.end(), 0.0) / excess.size();

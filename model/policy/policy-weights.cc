@@ -5,6 +5,9 @@
 #include "policy-weights.h"
 
 #include <algorithm>
+#include <boost/random/normal_distribution.hpp>
+#include <cmath>
+#include <random>
 
 namespace ns3::allreduce
 {
@@ -42,6 +45,19 @@ RunLayer(const float* weights, const float* inputs, uint32_t nInputs, float* out
     }
 }
 
+/// Fill in a layer: random weights, no biases. @return what comes after it
+float*
+DrawLayer(float* values,
+          uint32_t nInputs,
+          uint32_t nOutputs,
+          double deviation,
+          std::mt19937_64& random)
+{
+    boost::random::normal_distribution<double> normal(0, deviation);
+    std::generate_n(values, nInputs * nOutputs, [&] { return normal(random); });
+    return values + (nInputs + 1) * nOutputs;
+}
+
 } // namespace
 
 PerceptronWeights::PerceptronWeights(uint32_t inputs)
@@ -77,12 +93,29 @@ PerceptronWeights::Score(const float* rows, uint32_t nRows, float* scores) const
     }
 }
 
-PolicyWeights::PolicyWeights()
+PolicyWeights::PolicyWeights(PlanMode planMode)
+    : mode(planMode)
 {
     for (const PolicyHead head : POLICY_HEADS)
     {
-        Get(head) = PerceptronWeights(GetPolicyFeatures(head).size());
+        Get(head) = PerceptronWeights(GetPolicyFeatures(mode, head).size());
     }
+}
+
+PolicyWeights
+PolicyWeights::MakeInitial(PlanMode planMode, uint64_t seed)
+{
+    PolicyWeights weights(planMode);
+    std::mt19937_64 random(seed);
+    for (PerceptronWeights& head : weights.heads)
+    {
+        float* next = head.values.data();
+        next = DrawLayer(next, head.nInputs, HIDDEN, std::sqrt(2.0 / head.nInputs), random);
+        next = DrawLayer(next, HIDDEN, HIDDEN, std::sqrt(2.0 / HIDDEN), random);
+        DrawLayer(next, HIDDEN, 1, 0.1 * std::sqrt(1.0 / HIDDEN), random);
+    }
+    weights.Get(PolicyHead::TREE).values.back() = 1;
+    return weights;
 }
 
 std::size_t

@@ -51,10 +51,21 @@ struct PerceptronWeights
 /// The weights of both policies and the critic.
 struct PolicyWeights
 {
+    PlanMode mode;                                       //!< what they plan
     std::array<PerceptronWeights, N_POLICY_HEADS> heads; //!< by PolicyHead
 
-    /// Weights that are all zero, in the present layout.
-    PolicyWeights();
+    /// Weights that are all zero. @param planMode what they plan
+    explicit PolicyWeights(PlanMode planMode = PlanMode::MIRRORED);
+
+    /**
+     * Weights as training begins with: random, the last layers small, so that all choices begin
+     * alike, and most trees selected, because a policy that selects none learns nothing.
+     *
+     * @param planMode what they plan
+     * @param seed where chance comes from
+     * @return the weights
+     */
+    static PolicyWeights MakeInitial(PlanMode planMode, uint64_t seed);
 
     /**
      * @param head one of the networks

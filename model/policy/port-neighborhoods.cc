@@ -36,17 +36,18 @@ CountRows(const BitMatrix& matrix, std::size_t nRows)
 
 } // namespace
 
-PortNeighborhoods::PortNeighborhoods(const BroadcastProblem& problem)
+PortNeighborhoods::PortNeighborhoods(const Topology& topology,
+                                     const std::vector<uint32_t>& capacity)
 {
-    const uint32_t nServers = problem.topology->GetNServers();
-    FindPorts(problem);
+    const uint32_t nServers = topology.GetNServers();
+    FindPorts(topology, capacity);
     nearestAtPort = BitMatrix(ports.size(), nServers);
     nearest = BitMatrix(nServers, nServers);
     direct = BitMatrix(nServers, nServers);
     BitMatrix near(nServers, nServers);
     for (uint32_t port = 0; port < ports.size(); ++port)
     {
-        FindBehindPort(problem, port, near);
+        FindBehindPort(topology, capacity, port, near);
         MergeRow(nearest, ports[port].server, nearestAtPort.GetRow(port));
     }
     FindAroundTwo(std::move(near));
@@ -57,9 +58,8 @@ PortNeighborhoods::PortNeighborhoods(const BroadcastProblem& problem)
 }
 
 void
-PortNeighborhoods::FindPorts(const BroadcastProblem& problem)
+PortNeighborhoods::FindPorts(const Topology& topology, const std::vector<uint32_t>& capacity)
 {
-    const Topology& topology = *problem.topology;
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
         firstPort.push_back(ports.size());
@@ -68,9 +68,9 @@ PortNeighborhoods::FindPorts(const BroadcastProblem& problem)
         for (const Topology::Port& port : topology.GetPorts(server))
         {
             const DirectedLinkId in = Reverse(port.out);
-            outCapacity.back() += problem.capacity[port.out];
-            inCapacity.back() += problem.capacity[in];
-            if (problem.capacity[in] > 0)
+            outCapacity.back() += capacity[port.out];
+            inCapacity.back() += capacity[in];
+            if (capacity[in] > 0)
             {
                 ports.push_back({in, server, topology.IsServer(port.neighbor)});
             }
@@ -80,9 +80,11 @@ PortNeighborhoods::FindPorts(const BroadcastProblem& problem)
 }
 
 void
-PortNeighborhoods::FindBehindPort(const BroadcastProblem& problem, uint32_t port, BitMatrix& near)
+PortNeighborhoods::FindBehindPort(const Topology& topology,
+                                  const std::vector<uint32_t>& capacity,
+                                  uint32_t port,
+                                  BitMatrix& near)
 {
-    const Topology& topology = *problem.topology;
     const InPort& here = ports[port];
     const NodeId start = topology.GetSource(here.link);
     if (here.isDirect)
@@ -115,7 +117,7 @@ PortNeighborhoods::FindBehindPort(const BroadcastProblem& problem, uint32_t port
         }
         for (const Topology::Port& next : topology.GetPorts(node))
         {
-            if (distance[next.neighbor] == UNREACHABLE && problem.capacity[Reverse(next.out)] > 0)
+            if (distance[next.neighbor] == UNREACHABLE && capacity[Reverse(next.out)] > 0)
             {
                 distance[next.neighbor] = distance[node] + 1;
                 queue.push_back(next.neighbor);

@@ -5,8 +5,8 @@
 #ifndef ALLREDUCE_PORT_NEIGHBORHOODS_H
 #define ALLREDUCE_PORT_NEIGHBORHOODS_H
 
+#include "ns3/allreduce-topology.h"
 #include "ns3/bit-matrix.h"
-#include "ns3/broadcast-problem.h"
 
 #include <cstdint>
 #include <vector>
@@ -32,8 +32,11 @@ struct InPort
  */
 struct PortNeighborhoods
 {
-    /// @param problem the network
-    explicit PortNeighborhoods(const BroadcastProblem& problem);
+    /**
+     * @param topology the network
+     * @param capacity by directed link: unit flows a round; 0 is down
+     */
+    PortNeighborhoods(const Topology& topology, const std::vector<uint32_t>& capacity);
 
     std::vector<InPort> ports;            //!< of server 0, then of server 1, ...
     std::vector<uint32_t> firstPort;      //!< by server: its first port; one entry more at the end
@@ -49,8 +52,11 @@ struct PortNeighborhoods
     std::vector<uint32_t> nAroundTwo;     //!< by server: how many
 
   private:
-    void FindPorts(const BroadcastProblem& problem);
-    void FindBehindPort(const BroadcastProblem& problem, uint32_t port, BitMatrix& near);
+    void FindPorts(const Topology& topology, const std::vector<uint32_t>& capacity);
+    void FindBehindPort(const Topology& topology,
+                        const std::vector<uint32_t>& capacity,
+                        uint32_t port,
+                        BitMatrix& near);
     void FindAroundTwo(BitMatrix near);
 };
 

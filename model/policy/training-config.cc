@@ -4,6 +4,8 @@
 
 #include "training-config.h"
 
+#include "policy-features.h"
+
 #include "ns3/allreduce-error.h"
 
 #include <nlohmann/json.hpp>
@@ -19,16 +21,20 @@ template <typename Config, typename Call>
 void
 ForEachKey(Config& config, Call call)
 {
+    call("mode", config.mode);
     call("topologies", config.topologies);
     call("validation", config.validation);
     call("validation_seeds", config.validation_seeds);
+    call("validation_drawn", config.validation_drawn);
     call("validation_every", config.validation_every);
+    call("validation_from", config.validation_from);
     call("several_chunks", config.several_chunks);
     call("degraded", config.degraded);
     call("mixed", config.mixed);
     call("partial", config.partial);
     call("seed", config.seed);
     call("iterations", config.iterations);
+    call("imitation", config.imitation);
     call("problems", config.problems);
     call("rollouts", config.rollouts);
     call("epochs", config.epochs);
@@ -51,6 +57,12 @@ IsRight(const nlohmann::json& json, const std::vector<std::string>&)
 {
     return json.is_array() && !json.empty() &&
            std::all_of(json.begin(), json.end(), [](const auto& item) { return item.is_string(); });
+}
+
+bool
+IsRight(const nlohmann::json& json, const std::string&)
+{
+    return json.is_string();
 }
 
 bool
@@ -106,6 +118,7 @@ TrainingConfig::FromJson(const nlohmann::json& json, const std::string& source)
         }
         value->get_to(member);
     });
+    ParsePlanMode(config.mode, source);
     if (nFound < json.size())
     {
         for (const auto& item : json.items())

@@ -20,6 +20,7 @@ namespace ns3::allreduce
  */
 struct TrainingConfig
 {
+    std::string mode{"mirrored"}; //!< what is planned: "mirrored" broadcasts, or "forward"
     /// Networks to train on, each as likely as it stands here often; "jellyfish:10,3,2,*" draws
     /// another seed every time.
     std::vector<std::string> topologies{"bcube:3,1",
@@ -37,7 +38,9 @@ struct TrainingConfig
                                         "jellyfish:8,3,2,*",
                                         "jellyfish:12,4,2,*",
                                         "jellyfish:7,4,3,*",
-                                        "jellyfish:16,4,1,*"};
+                                        "jellyfish:16,4,1,*",
+                                        "jellyfish:18,4,1,*",
+                                        "jellyfish:12,5,2,*"};
     /// Networks to validate on, as ParseTopology takes them.
     std::vector<std::string> validation{"bcube:3,1",
                                         "bcube:4,1",
@@ -46,17 +49,22 @@ struct TrainingConfig
                                         "dcell:3,1",
                                         "dcell:4,1",
                                         "jellyfish:10,3,2,501",
-                                        "jellyfish:10,3,2,502",
-                                        "jellyfish:12,4,2,503",
-                                        "jellyfish:14,4,1,504"};
+                                        "jellyfish:12,4,2,502",
+                                        "jellyfish:14,4,1,503",
+                                        "jellyfish:18,4,1,504",
+                                        "jellyfish:16,4,2,505",
+                                        "jellyfish:12,5,3,506"};
     uint32_t validation_seeds{6};   //!< rollouts on each of these
-    uint32_t validation_every{25};  //!< iterations
+    uint32_t validation_drawn{48};  //!< problems to validate on that are drawn like training ones
+    uint32_t validation_every{10};  //!< iterations
+    uint32_t validation_from{60};   //!< iterations before the first validation
     double several_chunks{0.3};     //!< share of problems with more chunks than servers
     double degraded{0.3};           //!< share of problems on networks that lost links
     double mixed{0.2};              //!< share of problems on networks with wider links
-    double partial{0.1};            //!< share of problems in which not all want all chunks
+    double partial{0.2};            //!< share of problems in which not all want all chunks
     uint64_t seed{1};               //!< where chance comes from
-    uint32_t iterations{330};       //!< of rollouts and updates
+    uint32_t iterations{400};       //!< of rollouts and updates
+    uint64_t imitation{0};          //!< the first so many follow greedy plans instead of own ones
     uint32_t problems{8};           //!< in an iteration
     uint32_t rollouts{8};           //!< of each problem
     uint32_t epochs{2};             //!< over the rollouts of an iteration

@@ -4,8 +4,12 @@
 
 #include "training-problems.h"
 
+#include "broadcast-environment.h"
+#include "forward-environment.h"
 #include "policy-rollout.h"
 
+#include "ns3/greedy-planner.h"
+#include "ns3/rest-planner.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
 
@@ -68,20 +72,28 @@ DrawChunksPerServer(const Topology& topology, const TrainingConfig& config, Chan
     return std::min(most, nPorts == 1 || chance.Happens(0.33) ? 2 : nPorts);
 }
 
-/**
- * Leave only what a broadcast cut short would have brought: the reduce that is left after a
- * failure, read backwards, looks like this.
- */
-void
-DropSomeWants(BroadcastProblem& problem, Chance& chance)
+/// @return what random choices would do
+std::vector<WorkloadList>
+PlanAtRandom(const TrainingProblem& problem, Chance& chance)
 {
     RolloutOptions options;
     options.mode = RolloutMode::RANDOM;
     options.usesUpper = false;
     options.seed = chance.Below(1'000'000);
-    const BroadcastPlan plan = RunRollout(problem, PolicyWeights(), options);
+    return RunRollout(*problem.MakeEnvironment(), PolicyWeights(), options);
+}
+
+/**
+ * Leave only what a broadcast cut short would have brought: the reduce that is left after a
+ * failure, read backwards, looks like this.
+ */
+void
+DropSomeWants(TrainingProblem& owned, Chance& chance)
+{
+    const std::vector<WorkloadList> plan = PlanAtRandom(owned, chance);
     const uint32_t nRounds =
         std::max<uint32_t>(2, plan.size() / 4 + chance.Below(plan.size() / 2 + 1));
+    auto& problem = std::get<BroadcastProblem>(owned.start);
     BitMatrix wants(problem.topology->GetNServers(), problem.nChunks);
     for (uint32_t round = 0; round < std::min<uint32_t>(nRounds, plan.size()); ++round)
     {
@@ -93,22 +105,35 @@ DropSomeWants(BroadcastProblem& problem, Chance& chance)
     problem.wants = std::move(wants);
 }
 
-} // namespace
-
-OwnedProblem
-MakeFullProblem(Topology topology, uint32_t chunksPerServer)
+/// Go some rounds into an AllReduce, as if what follows had to be planned anew.
+void
+PlayBeginning(TrainingProblem& owned, Chance& chance)
 {
-    OwnedProblem owned;
-    owned.topology = std::make_shared<const Topology>(std::move(topology));
-    const uint32_t nServers = owned.topology->GetNServers();
-    BroadcastProblem& problem = owned.problem;
-    problem.topology = owned.topology.get();
+    const std::vector<WorkloadList> plan = PlanAtRandom(owned, chance);
+    const std::size_t nRounds = 1 + chance.Below(plan.size() / 2);
+    auto& state = std::get<AllReduceState>(owned.start);
+    for (std::size_t round = 0; round < nRounds; ++round)
+    {
+        for (std::size_t i = 0; i < plan[round].GetSize(); ++i)
+        {
+            state.Start(plan[round].Get(i));
+        }
+        state.EndRound();
+    }
+}
+
+BroadcastProblem
+MakeBroadcast(const Topology& topology, uint32_t chunksPerServer)
+{
+    const uint32_t nServers = topology.GetNServers();
+    BroadcastProblem problem;
+    problem.topology = &topology;
     problem.nChunks = nServers * chunksPerServer;
     problem.holders = BitMatrix(nServers, problem.nChunks);
     problem.wants = BitMatrix(nServers, problem.nChunks);
-    for (DirectedLinkId link = 0; link < owned.topology->GetNDirectedLinks(); ++link)
+    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
     {
-        problem.capacity.push_back(owned.topology->GetCapacity(link));
+        problem.capacity.push_back(topology.GetCapacity(link));
     }
     for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
     {
@@ -118,10 +143,47 @@ MakeFullProblem(Topology topology, uint32_t chunksPerServer)
             (isRoot ? problem.holders : problem.wants).Set(server, chunk);
         }
     }
+    return problem;
+}
+
+/// @return a seed that no seed of a training makes
+uint64_t
+MakeValidationSeed(uint32_t index)
+{
+    return 0x5eed'0000'0000'0000 + index;
+}
+
+} // namespace
+
+std::unique_ptr<PlanningEnvironment>
+TrainingProblem::MakeEnvironment() const
+{
+    if (const auto* state = std::get_if<AllReduceState>(&start))
+    {
+        return std::make_unique<ForwardEnvironment>(*state);
+    }
+    return std::make_unique<BroadcastEnvironment>(std::get<BroadcastProblem>(start));
+}
+
+TrainingProblem
+MakeFullProblem(PlanMode mode, Topology topology, uint32_t chunksPerServer)
+{
+    TrainingProblem owned;
+    owned.topology = std::make_shared<const Topology>(std::move(topology));
+    owned.nChunks = owned.topology->GetNServers() * chunksPerServer;
+    if (mode == PlanMode::FORWARD)
+    {
+        owned.start = AllReduceState(*owned.topology,
+                                     MakeRoots(owned.topology->GetNServers(), chunksPerServer));
+    }
+    else
+    {
+        owned.start = MakeBroadcast(*owned.topology, chunksPerServer);
+    }
     return owned;
 }
 
-OwnedProblem
+TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
@@ -135,12 +197,45 @@ DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
     {
         topology = MixCapacity(topology, 0.3, chance.Below(1'000'000));
     }
-    OwnedProblem owned = MakeFullProblem(std::move(topology), chunksPerServer);
+    const PlanMode mode = ParsePlanMode(config.mode, "training");
+    TrainingProblem owned = MakeFullProblem(mode, std::move(topology), chunksPerServer);
     if (chance.Happens(config.partial))
     {
-        DropSomeWants(owned.problem, chance);
+        (mode == PlanMode::FORWARD ? PlayBeginning : DropSomeWants)(owned, chance);
     }
     return owned;
+}
+
+std::vector<WorkloadList>
+PlanGreedily(const TrainingProblem& problem, uint64_t seed)
+{
+    if (const auto* state = std::get_if<AllReduceState>(&problem.start))
+    {
+        return PlanRestGreedily(*state, seed, 1);
+    }
+    return PlanGreedyBroadcast(std::get<BroadcastProblem>(problem.start), seed);
+}
+
+uint32_t
+CountValidationProblems(const TrainingConfig& config)
+{
+    return config.validation.size() * config.validation_seeds + config.validation_drawn;
+}
+
+TrainingProblem
+MakeValidationProblem(const TrainingConfig& config, uint32_t index)
+{
+    const std::size_t nNamed = config.validation.size();
+    if (index >= nNamed * config.validation_seeds)
+    {
+        return DrawTrainingProblem(config, MakeValidationSeed(index));
+    }
+    Topology topology = ParseTopology(config.validation[index % nNamed]);
+    const PlanMode mode = ParsePlanMode(config.mode, "training");
+    // Forward plans hardly ever meet the bound with one chunk for each server: try both.
+    const bool hasMany = mode == PlanMode::FORWARD && index / nNamed % 2 == 1;
+    const uint32_t chunksPerServer = hasMany ? topology.GetPorts(0).size() : 1;
+    return MakeFullProblem(mode, std::move(topology), chunksPerServer);
 }
 
 } // namespace ns3::allreduce

@@ -5,34 +5,42 @@
 #ifndef ALLREDUCE_TRAINING_PROBLEMS_H
 #define ALLREDUCE_TRAINING_PROBLEMS_H
 
+#include "planning-environment.h"
 #include "training-config.h"
 
+#include "ns3/allreduce-state.h"
 #include "ns3/broadcast-problem.h"
 
 #include <cstdint>
 #include <memory>
+#include <variant>
 
 namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// A broadcast to be planned, together with the network that it is on.
-struct OwnedProblem
+/// Something to be planned, together with the network that it is on.
+struct TrainingProblem
 {
-    std::shared_ptr<const Topology> topology; //!< the network
-    BroadcastProblem problem;                 //!< what to plan on it
+    std::shared_ptr<const Topology> topology;             //!< the network
+    std::variant<BroadcastProblem, AllReduceState> start; //!< what to plan on it
+    uint32_t nChunks{0};                                  //!< number of chunks
+
+    /// @return the problem as the policies see it; the problem must outlive it
+    std::unique_ptr<PlanningEnvironment> MakeEnvironment() const;
 };
 
 /**
  * @ingroup allreduce
  *
- * The broadcast half of an AllReduce: every server wants every chunk.
+ * All of an AllReduce, or the broadcast half of it.
  *
+ * @param mode forward: all of it
  * @param topology the network
  * @param chunksPerServer how many chunks each server is the root of
  * @return the problem
  */
-OwnedProblem MakeFullProblem(Topology topology, uint32_t chunksPerServer);
+TrainingProblem MakeFullProblem(PlanMode mode, Topology topology, uint32_t chunksPerServer);
 
 /**
  * @ingroup allreduce
@@ -43,7 +51,36 @@ OwnedProblem MakeFullProblem(Topology topology, uint32_t chunksPerServer);
  * @param seed the same seed draws the same problem
  * @return the problem
  */
-OwnedProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed);
+TrainingProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param problem what to plan
+ * @param seed where chance comes from
+ * @return a plan by the greedy planner, mirrored where it is for all of an AllReduce
+ */
+std::vector<WorkloadList> PlanGreedily(const TrainingProblem& problem, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * One of the problems that training is validated on: the named networks first, each several times,
+ * then drawn ones. They are the same whatever the seed of the training is.
+ *
+ * @param config what there is to validate on
+ * @param index less than CountValidationProblems
+ * @return the problem
+ */
+TrainingProblem MakeValidationProblem(const TrainingConfig& config, uint32_t index);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param config what there is to validate on
+ * @return how many problems there are
+ */
+uint32_t CountValidationProblems(const TrainingConfig& config);
 
 } // namespace ns3::allreduce
 

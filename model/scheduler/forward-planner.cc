@@ -23,22 +23,6 @@ namespace ns3::allreduce
 namespace
 {
 
-/// @return the network of a state without the links that are down
-Topology
-FindNetworkThatIsUp(const AllReduceState& state)
-{
-    const Topology& topology = state.GetTopology();
-    std::vector<Link> links;
-    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
-    {
-        if (state.IsLinkUp(link))
-        {
-            links.push_back(topology.GetLink(link));
-        }
-    }
-    return topology.WithLinks(topology.GetName(), std::move(links));
-}
-
 /// Chooses one round after another.
 class ForwardPlanner
 {
@@ -46,7 +30,7 @@ class ForwardPlanner
     ForwardPlanner(const AllReduceState& state, uint64_t seed)
         : m_state(state),
           m_nServers(state.GetTopology().GetNServers()),
-          m_up(FindNetworkThatIsUp(state)),
+          m_up(MakeNetworkThatIsUp(state)),
           m_graph(m_up),
           m_router(state.GetTopology()),
           m_random(seed)

@@ -81,4 +81,19 @@ ServerGraph::ComputeHops(NodeId from) const
     return hops;
 }
 
+Topology
+MakeNetworkThatIsUp(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    std::vector<Link> links;
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        if (state.IsLinkUp(link))
+        {
+            links.push_back(topology.GetLink(link));
+        }
+    }
+    return topology.WithLinks(topology.GetName(), std::move(links));
+}
+
 } // namespace ns3::allreduce

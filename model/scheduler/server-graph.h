@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_SERVER_GRAPH_H
 #define ALLREDUCE_SERVER_GRAPH_H
 
+#include "ns3/allreduce-state.h"
 #include "ns3/allreduce-topology.h"
 
 #include <cstdint>
@@ -48,6 +49,14 @@ class ServerGraph
     std::vector<std::vector<NodeId>> m_neighbors;   //!< by server, nearest first
     std::vector<std::vector<uint32_t>> m_distances; //!< by server: links to each neighbor
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * @param state a state
+ * @return its network without the links that are down
+ */
+Topology MakeNetworkThatIsUp(const AllReduceState& state);
 
 } // namespace ns3::allreduce
 
