@@ -12,11 +12,12 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
 #include "ns3/plan-options.h"
+#include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/topology-spec.h"
+#include "ns3/worker-processes.h"
 
 #include <algorithm>
 #include <iostream>
@@ -34,24 +35,27 @@ struct Options
     PlanOptions plan;                        //!< which networks and schedulers
     RunOptions run;                          //!< how
     std::vector<std::string> sizes{"16MiB"}; //!< of the gradient
+    uint32_t nJobs{GetNCores()};             //!< runs at a time
 
     void AddTo(ProgramOptions& parser)
     {
         plan.topologies.specs = {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2"};
         plan.schedulers = {"all"};
-        parser.Add("topologies", plan.topologies.specs, ';', "networks, as --topology elsewhere");
-        parser.Add("schedulers", plan.schedulers, ',', "names of schedulers, or all");
+        parser.Add("topologies", plan.topologies.specs, ';', "the same as --topology");
+        parser.Add("schedulers", plan.schedulers, ',', "the same as --scheduler");
         parser.Add("sizes", sizes, ',', "sizes of the gradient, as 1KiB,16MiB,1GiB");
-        parser.Add("degrade", plan.topologies.degrade, "FRACTION[,SEED] of the links to remove");
-        parser.Add("mixed", plan.topologies.mixed, "FRACTION[,SEED] of the links of capacity 2");
-        parser.Add("chunks-per-server",
-                   plan.chunksPerServer,
-                   "a number, or auto: as many as ports");
-        parser.Add("samples", plan.samples, "plans to choose the best of");
-        parser.Add("seed", plan.seed, "where chance comes from");
-        parser.Add("format", plan.format, "table, json or csv");
+        parser.Add("jobs", nJobs, "runs at a time, each in a process of its own");
+        plan.AddTo(parser);
         run.AddTo(parser);
     }
+};
+
+/// One row of the table.
+struct Case
+{
+    Topology topology;     //!< the network
+    std::string scheduler; //!< who plans
+    uint64_t bytes;        //!< size of the gradient
 };
 
 std::vector<ResultWriter::Column>
@@ -72,39 +76,14 @@ GetColumns()
             {"wall_s", "wall s", 6, 1}};
 }
 
-/// Runs one scheduler on one network with all sizes; @return whether all went well
-bool
-Compare(const Topology& topology,
-        const std::string& name,
-        const Options& options,
-        ResultWriter& writer)
-{
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options.plan);
-    const AllReduceSchedule plan =
-        PlanVerified(topology, MakeRoots(topology, options.plan), name, *scheduler);
-    bool isGood = true;
-    for (const std::string& size : options.sizes)
-    {
-        const Experiment experiment{topology, name, scheduler, plan, ParseSize(size, "--sizes")};
-        const ExperimentResult result = RunExperiment(experiment, options.run);
-        writer.Add(MakeRow(experiment, options.run, result));
-        if (!result.failure.empty())
-        {
-            std::cerr << "allreduce-compare: " << topology.GetName() << " " << name
-                      << " failed: " << result.failure << std::endl;
-            isGood = false;
-        }
-    }
-    return isGood;
-}
-
 void
 CheckOptions(const Options& options)
 {
     options.run.Check();
-    for (const std::string& size : options.sizes)
+    ParseFormat(options.plan.format);
+    if (options.nJobs == 0)
     {
-        ParseSize(size, "--sizes");
+        FailInput("--jobs \"0\": expected 1 or more");
     }
     for (const std::string& name : ExpandSchedulers(options.plan))
     {
@@ -112,15 +91,84 @@ CheckOptions(const Options& options)
     }
 }
 
+/// @return all combinations of what was asked for
+std::vector<Case>
+MakeCases(const Options& options)
+{
+    std::vector<Case> cases;
+    for (const Topology& topology : options.plan.topologies.Make())
+    {
+        options.run.CheckFor(topology);
+        MakeRoots(topology, options.plan);
+        for (const std::string& name : ExpandSchedulers(options.plan))
+        {
+            for (const std::string& size : options.sizes)
+            {
+                cases.push_back({topology, name, ParseSize(size, "--sizes")});
+            }
+        }
+    }
+    if (!options.run.flowMonitor.empty() && cases.size() > 1)
+    {
+        FailInput("--flow-monitor: one file for ", cases.size(), " runs, expected one run");
+    }
+    return cases;
+}
+
+/// Plans and runs; @return a row as text, to be sent from one process to another
+std::string
+RunCase(const Case& chosen, const Options& options)
+{
+    const Experiment experiment =
+        PlanExperiment(chosen.topology, chosen.scheduler, chosen.bytes, options.plan, options.run);
+    return MakeRow(experiment, options.run, RunExperiment(experiment, options.run)).dump();
+}
+
+/// @return the row of a run
+nlohmann::ordered_json
+ReadRow(const Case& chosen, const WorkerProcesses::Outcome& outcome)
+{
+    if (outcome.failure.empty())
+    {
+        return nlohmann::ordered_json::parse(outcome.text);
+    }
+    return {{"topology", chosen.topology.GetName()},
+            {"scheduler", chosen.scheduler},
+            {"bytes", chosen.bytes},
+            {"size", FormatSize(chosen.bytes)},
+            {"failure", outcome.failure}};
+}
+
+/// Runs and reports all; @return whether all went well
+bool
+Compare(const std::vector<Case>& cases, const Options& options)
+{
+    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    WorkerProcesses workers(options.nJobs);
+    ProgressLine line("allreduce-compare");
+    line.Show("0 of " + std::to_string(cases.size()) + " runs", 0);
+    bool isGood = true;
+    workers.Run(
+        cases.size(),
+        [&](std::size_t index) { return RunCase(cases[index], options); },
+        [&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
+            line.Clear();
+            const auto row = ReadRow(cases[index], outcome);
+            isGood = ReportRow("allreduce-compare", row, writer) && isGood;
+            line.Show(std::to_string(index + 1) + " of " + std::to_string(cases.size()) + " runs",
+                      (index + 1.0) / cases.size());
+        });
+    return isGood;
+}
+
 /// Among all schedulers hrl is left out if this build or this machine has no policy for it.
 void
-LeaveOutMissingPolicy(PlanOptions& options)
+LeaveOutMissingPolicy(std::vector<Case>& cases, const PlanOptions& options)
 {
     if (options.schedulers != std::vector<std::string>{"all"})
     {
         return;
     }
-    options.schedulers = GetSchedulerNames();
     try
     {
         const Topology smallest = ParseTopology("bcube:2,0");
@@ -129,8 +177,8 @@ LeaveOutMissingPolicy(PlanOptions& options)
     catch (const InputError& error)
     {
         std::cerr << "allreduce-compare: no rows for hrl: " << error.what() << std::endl;
-        auto& names = options.schedulers;
-        names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
+        const auto isHrl = [](const Case& chosen) { return chosen.scheduler == "hrl"; };
+        cases.erase(std::remove_if(cases.begin(), cases.end(), isHrl), cases.end());
     }
 }
 
@@ -146,19 +194,11 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
+    options.run.showProgress = false;
     CheckOptions(options);
-    LeaveOutMissingPolicy(options.plan);
-    bool isGood = true;
-    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
-    for (const Topology& made : options.plan.topologies.Make())
-    {
-        const Topology topology = options.run.Apply(made);
-        for (const std::string& name : ExpandSchedulers(options.plan))
-        {
-            isGood = Compare(topology, name, options, writer) && isGood;
-        }
-    }
-    return isGood ? 0 : 1;
+    std::vector<Case> cases = MakeCases(options);
+    LeaveOutMissingPolicy(cases, options.plan);
+    return Compare(cases, options) ? 0 : 1;
 }
 
 } // namespace

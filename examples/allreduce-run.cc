@@ -64,19 +64,13 @@ PrintLinks(const nlohmann::ordered_json& row)
 bool
 Report(const Experiment& experiment, const Options& options, ResultWriter& writer)
 {
-    const ExperimentResult result = RunExperiment(experiment, options.run);
-    const nlohmann::ordered_json row = MakeRow(experiment, options.run, result);
-    writer.Add(row);
+    const auto row = MakeRow(experiment, options.run, RunExperiment(experiment, options.run));
+    const bool isGood = ReportRow("allreduce-run", row, writer);
     if (options.run.showLinks && options.plan.format == "table")
     {
         PrintLinks(row);
     }
-    if (!result.failure.empty())
-    {
-        std::cerr << "allreduce-run: " << experiment.topology.GetName() << " "
-                  << experiment.schedulerName << " failed: " << result.failure << std::endl;
-    }
-    return result.failure.empty();
+    return isGood;
 }
 
 void
@@ -96,7 +90,7 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
 
 /// @return what a schedule file asks for
 Experiment
-MakeFromFile(const Options& options)
+MakeFromFile(const Options& options, uint64_t bytes)
 {
     const std::string& path = options.scheduleIn;
     std::ifstream in(path);
@@ -112,21 +106,7 @@ MakeFromFile(const Options& options)
     }
     const auto scheduler = CreateObject<FixedScheduler>();
     scheduler->SetSchedule(file.schedule);
-    return {options.run.Apply(file.topology),
-            path,
-            scheduler,
-            file.schedule,
-            ParseSize(options.bytes, "--bytes")};
-}
-
-Experiment
-MakeFromPlan(const Topology& topology, const std::string& name, const Options& options)
-{
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options.plan);
-    const Topology network = options.run.Apply(topology);
-    AllReduceSchedule plan =
-        PlanVerified(network, MakeRoots(network, options.plan), name, *scheduler);
-    return {network, name, scheduler, std::move(plan), ParseSize(options.bytes, "--bytes")};
+    return {options.run.Apply(file.topology), path, scheduler, file.schedule, bytes};
 }
 
 std::vector<ResultWriter::Column>
@@ -167,22 +147,23 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
-    ParseSize(options.bytes, "--bytes");
+    const uint64_t bytes = ParseSize(options.bytes, "--bytes");
     options.run.Check();
 
     ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
     if (!options.scheduleIn.empty())
     {
-        return Report(MakeFromFile(options), options, writer) ? 0 : 1;
+        return Report(MakeFromFile(options, bytes), options, writer) ? 0 : 1;
     }
     bool isGood = true;
     for (const Topology& topology : options.plan.topologies.Make())
     {
         for (const std::string& name : ExpandSchedulers(options.plan))
         {
-            const Experiment experiment = MakeFromPlan(topology, name, options);
-            isGood = Report(experiment, options, writer) && isGood;
+            const Experiment experiment =
+                PlanExperiment(topology, name, bytes, options.plan, options.run);
             WriteScheduleFile(experiment, options.scheduleOut);
+            isGood = Report(experiment, options, writer) && isGood;
         }
     }
     return isGood ? 0 : 1;

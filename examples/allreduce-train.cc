@@ -19,6 +19,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -65,23 +66,29 @@ ReadConfig(const Options& options)
 class TrainingLog
 {
   public:
-    TrainingLog(const std::string& path, bool isAppending)
+    /**
+     * @param path where to write; empty: nowhere
+     * @param nDone iterations that were done before; their lines are kept, later ones are dropped
+     */
+    TrainingLog(const std::string& path, uint32_t nDone)
     {
         if (path.empty())
         {
             return;
         }
-        m_out.emplace(path, isAppending ? std::ios::app : std::ios::trunc);
+        const std::string kept = ReadLines(path, nDone);
+        m_out.emplace(path, std::ios::trunc);
         if (!*m_out)
         {
             FailInput("--log ", path, ": cannot be written");
         }
-        if (!isAppending)
-        {
-            *m_out << "iteration,seconds,decisions,excess_rounds,selected_share,entropy,"
-                      "value_error,validation,validation_averaged"
-                   << std::endl;
-        }
+        *m_out << HEADER << "\n" << kept << std::flush;
+    }
+
+    /// @return after how many seconds the last line that was kept was written
+    double GetSecondsBefore() const
+    {
+        return m_secondsBefore;
     }
 
     void Add(const TrainingProgress& progress, double seconds)
@@ -104,7 +111,34 @@ class TrainingLog
     }
 
   private:
+    static constexpr const char* HEADER =
+        "iteration,seconds,decisions,excess_rounds,selected_share,entropy,value_error,validation,"
+        "validation_averaged";
+
+    /// @return the lines of the first iterations
+    std::string ReadLines(const std::string& path, uint32_t nDone)
+    {
+        std::ifstream in(path);
+        std::string line;
+        std::string kept;
+        uint32_t iteration = 0;
+        char comma = 0;
+        std::getline(in, line);
+        while (nDone > 0 && std::getline(in, line))
+        {
+            std::istringstream fields(line);
+            double seconds = 0;
+            if (fields >> iteration >> comma >> seconds && iteration <= nDone)
+            {
+                kept += line + "\n";
+                m_secondsBefore = seconds;
+            }
+        }
+        return kept;
+    }
+
     std::optional<std::ofstream> m_out; //!< the log
+    double m_secondsBefore{0};          //!< see GetSecondsBefore
 };
 
 nlohmann::ordered_json
@@ -126,7 +160,7 @@ Train(const Options& options, const TrainingConfig& config)
         trainer.Load(statePath);
         std::cout << "going on after iteration " << trainer.GetIteration() << std::endl;
     }
-    TrainingLog log(options.log, options.resume);
+    TrainingLog log(options.log, trainer.GetIteration());
     ProgressLine line("training");
     const auto begin = std::chrono::steady_clock::now();
     TrainingProgress progress;
@@ -134,6 +168,7 @@ Train(const Options& options, const TrainingConfig& config)
     {
         progress = trainer.Step();
         const double seconds =
+            log.GetSecondsBefore() +
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         log.Add(progress, seconds);
         line.Show("iteration " + std::to_string(progress.iteration) + ", " +

@@ -68,10 +68,10 @@ ParseFault(const Topology& topology, const std::string& text)
     LinkFault fault;
     fault.link = FindLink(topology, link, "--fail");
     const std::size_t comma = times.find(',');
-    fault.down = NanoSeconds(ParseTime(times.substr(0, comma)));
+    fault.down = NanoSeconds(ParseTime(times.substr(0, comma), "--fail"));
     if (comma != std::string::npos)
     {
-        fault.up = NanoSeconds(ParseTime(times.substr(comma + 1)));
+        fault.up = NanoSeconds(ParseTime(times.substr(comma + 1), "--fail"));
         if (*fault.up <= fault.down)
         {
             FailInput("--fail \"", text, "\": expected the link to come up after it went down");

@@ -18,11 +18,11 @@ constexpr auto EVERY = std::chrono::milliseconds(200);
 
 } // namespace
 
-ProgressLine::ProgressLine(std::string task)
+ProgressLine::ProgressLine(std::string task, bool isShown)
     : m_task(std::move(task)),
       m_begin(Clock::now())
 {
-    if (isatty(STDERR_FILENO))
+    if (isShown && isatty(STDERR_FILENO))
     {
         m_writer = std::thread(&ProgressLine::Run, this);
     }
@@ -49,7 +49,16 @@ ProgressLine::Show(std::string what, double share)
         const std::lock_guard lock(m_mutex);
         m_what = std::move(what);
         m_share = share;
+        m_isHidden = false;
     }
+}
+
+void
+ProgressLine::Clear()
+{
+    const std::lock_guard lock(m_mutex);
+    m_isHidden = true;
+    Wipe();
 }
 
 void
@@ -62,14 +71,29 @@ ProgressLine::Run()
     }
     do
     {
-        Write();
+        if (!m_isHidden)
+        {
+            Write();
+        }
     } while (!m_changed.wait_for(lock, EVERY, [this] { return m_isOver; }));
-    std::fputs("\r\033[K", stderr);
+    Wipe();
 }
 
 void
-ProgressLine::Write() const
+ProgressLine::Wipe()
 {
+    if (m_isVisible)
+    {
+        std::fputs("\r\033[K", stderr);
+        std::fflush(stderr);
+        m_isVisible = false;
+    }
+}
+
+void
+ProgressLine::Write()
+{
+    m_isVisible = true;
     const double elapsed = std::chrono::duration<double>(Clock::now() - m_begin).count();
     std::fprintf(stderr,
                  "\r\033[K%s: %s%s%.0f s",

@@ -25,8 +25,11 @@ namespace ns3::allreduce
 class ProgressLine
 {
   public:
-    /// @param task what the line begins with
-    explicit ProgressLine(std::string task);
+    /**
+     * @param task what the line begins with
+     * @param isShown whether there is a line at all
+     */
+    explicit ProgressLine(std::string task, bool isShown = true);
 
     /// Clears the line.
     ~ProgressLine();
@@ -40,13 +43,18 @@ class ProgressLine
      */
     void Show(std::string what, double share);
 
+    /// Clears the line, so that others can write; it comes back after the next Show().
+    void Clear();
+
   private:
     using Clock = std::chrono::steady_clock;
 
     /// Writes the line until the task is over.
     void Run();
     /// Writes the line once.
-    void Write() const;
+    void Write();
+    /// Wipes the line out, if there is one.
+    void Wipe();
 
     std::string m_task;                //!< what the line begins with
     const Clock::time_point m_begin;   //!< when the task began
@@ -55,6 +63,8 @@ class ProgressLine
     bool m_isOver{false};              //!< whether it is
     std::string m_what;                //!< what is being done
     double m_share{0};                 //!< how much of the task is done
+    bool m_isVisible{false};           //!< the line is on the terminal
+    bool m_isHidden{false};            //!< it is not to be
     std::thread m_writer;              //!< writes the line, on a terminal
 };
 

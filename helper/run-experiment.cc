@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
@@ -42,7 +43,8 @@ class Run
     Run(const Experiment& experiment, const RunOptions& options)
         : m_experiment(experiment),
           m_options(options),
-          m_line(experiment.topology.GetName() + " " + experiment.schedulerName),
+          m_line(experiment.topology.GetName() + " " + experiment.schedulerName,
+                 options.showProgress),
           m_network(experiment.topology)
     {
     }
@@ -167,8 +169,11 @@ class Run
     void Simulate()
     {
         FlowMonitorHelper flowMonitor;
+        std::ofstream flowMonitorFile;
         if (!m_options.flowMonitor.empty())
         {
+            flowMonitorFile.open(m_options.flowMonitor);
+            CheckFile(flowMonitorFile);
             flowMonitor.InstallAll();
         }
         const auto begin = std::chrono::steady_clock::now();
@@ -178,12 +183,16 @@ class Run
         m_result.nEvents = Simulator::GetEventCount();
         if (!m_options.flowMonitor.empty())
         {
-            std::ofstream out(m_options.flowMonitor);
-            flowMonitor.SerializeToXmlStream(out, 0, false, false);
-            if (!out.flush())
-            {
-                FailInput("--flow-monitor: file ", m_options.flowMonitor, " cannot be written");
-            }
+            flowMonitor.SerializeToXmlStream(flowMonitorFile, 0, false, false);
+            CheckFile(flowMonitorFile.flush());
+        }
+    }
+
+    void CheckFile(const std::ostream& file) const
+    {
+        if (!file)
+        {
+            FailInput("--flow-monitor: file ", m_options.flowMonitor, " cannot be written");
         }
     }
 
@@ -295,6 +304,45 @@ AddLinkSummary(nlohmann::ordered_json& row,
     row["dropped"] = result.nDropped;
 }
 
+/// @return what was to be run
+nlohmann::ordered_json
+MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
+{
+    const double nChunks = experiment.plan.roots.size();
+    return {{"topology", experiment.topology.GetName()},
+            {"servers", experiment.topology.GetNServers()},
+            {"switches", experiment.topology.GetNSwitches()},
+            {"links", experiment.topology.GetNLinks()},
+            {"scheduler", experiment.schedulerName},
+            {"chunks_per_server", nChunks / experiment.topology.GetNServers()},
+            {"bytes", experiment.bytes},
+            {"size", FormatSize(experiment.bytes)},
+            {"transport", options.transport},
+            {"sync", options.sync},
+            {"frame", options.frame},
+            {"iterations", options.iterations}};
+}
+
+/// What was measured is there only if the run came to its end.
+void
+AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
+{
+    row["rounds"] = result.rounds;
+    row["planned_rounds"] = experiment.plan.rounds.size();
+    row["bound"] = result.boundRounds;
+    row["ideal_s"] = result.idealSeconds;
+    row["predicted_s"] = result.predictedSeconds;
+    row["measured_s"] = nullptr;
+    row["ratio"] = nullptr;
+    row["goodput_gbps"] = nullptr;
+    if (result.failure.empty())
+    {
+        row["measured_s"] = result.measuredSeconds;
+        row["ratio"] = result.measuredSeconds / result.idealSeconds;
+        row["goodput_gbps"] = 8e-9 * experiment.bytes / result.measuredSeconds;
+    }
+}
+
 } // namespace
 
 AllReduceSchedule
@@ -312,6 +360,20 @@ PlanVerified(const Topology& topology,
     return plan;
 }
 
+Experiment
+PlanExperiment(const Topology& topology,
+               const std::string& schedulerName,
+               uint64_t bytes,
+               const PlanOptions& plan,
+               const RunOptions& run)
+{
+    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(schedulerName, plan);
+    const Topology network = run.Apply(topology);
+    AllReduceSchedule schedule =
+        PlanVerified(network, MakeRoots(network, plan), schedulerName, *scheduler);
+    return {network, schedulerName, scheduler, std::move(schedule), bytes};
+}
+
 ExperimentResult
 RunExperiment(const Experiment& experiment, const RunOptions& options)
 {
@@ -322,49 +384,12 @@ RunExperiment(const Experiment& experiment, const RunOptions& options)
 nlohmann::ordered_json
 MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
 {
-    const double nChunks = experiment.plan.roots.size();
-    const double measured = result.measuredSeconds;
-    const bool isDone = result.failure.empty();
-    nlohmann::ordered_json row = {
-        {"topology", experiment.topology.GetName()},
-        {"servers", experiment.topology.GetNServers()},
-        {"switches", experiment.topology.GetNSwitches()},
-        {"links", experiment.topology.GetNLinks()},
-        {"scheduler", experiment.schedulerName},
-        {"chunks_per_server", nChunks / experiment.topology.GetNServers()},
-        {"bytes", experiment.bytes},
-        {"size", FormatSize(experiment.bytes)},
-        {"transport", options.transport},
-        {"sync", options.sync},
-        {"frame", options.frame},
-        {"rounds", result.rounds},
-        {"planned_rounds", experiment.plan.rounds.size()},
-        {"bound", result.boundRounds},
-        {"ideal_s", result.idealSeconds},
-        {"predicted_s", result.predictedSeconds},
-        {"measured_s", nullptr},
-        {"ratio", nullptr},
-        {"goodput_gbps", nullptr},
-        {"iterations", options.iterations},
-        {"data_verified", options.verifyData && isDone},
-        {"replans", result.nReplans},
-        {"aborted", result.nAborted},
-        {"resent", nullptr},
-    };
-    if (isDone)
-    {
-        row["measured_s"] = measured;
-        row["ratio"] = measured / result.idealSeconds;
-        row["goodput_gbps"] = 8e-9 * experiment.bytes / measured;
-    }
-    else
-    {
-        row["failure"] = result.failure;
-    }
-    if (result.countsResent)
-    {
-        row["resent"] = result.nResent;
-    }
+    nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
+    AddTimes(row, experiment, result);
+    row["data_verified"] = options.verifyData && result.failure.empty();
+    row["replans"] = result.nReplans;
+    row["aborted"] = result.nAborted;
+    row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;
     row["events"] = result.nEvents;
@@ -373,7 +398,26 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     {
         row["link_use"] = MakeLinksJson(experiment, result);
     }
+    if (!result.failure.empty())
+    {
+        row["failure"] = result.failure;
+    }
     return row;
+}
+
+bool
+ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer)
+{
+    writer.Add(row);
+    const auto failure = row.find("failure");
+    if (failure == row.end())
+    {
+        return true;
+    }
+    std::cerr << program << ": " << row["topology"].get<std::string>() << " "
+              << row["scheduler"].get<std::string>() << " " << row["size"].get<std::string>()
+              << " failed: " << failure->get<std::string>() << std::endl;
+    return false;
 }
 
 } // namespace ns3::allreduce

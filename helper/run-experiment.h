@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_RUN_EXPERIMENT_H
 #define ALLREDUCE_RUN_EXPERIMENT_H
 
+#include "plan-options.h"
+#include "result-writer.h"
 #include "run-options.h"
 
 #include "ns3/allreduce-schedule.h"
@@ -82,6 +84,25 @@ AllReduceSchedule PlanVerified(const Topology& topology,
 /**
  * @ingroup allreduce
  *
+ * Plan what options ask for.
+ *
+ * @param topology the network, before the rates and delays that the options ask for
+ * @param schedulerName who plans
+ * @param bytes size of the gradient
+ * @param plan how to plan
+ * @param run how to run
+ * @return what is to be run
+ * @throws InputError if an option is not possible
+ */
+Experiment PlanExperiment(const Topology& topology,
+                          const std::string& schedulerName,
+                          uint64_t bytes,
+                          const PlanOptions& plan,
+                          const RunOptions& run);
+
+/**
+ * @ingroup allreduce
+ *
  * Build a network, run AllReduces on it packet by packet, and measure. Uses and destroys the
  * simulator.
  *
@@ -103,6 +124,18 @@ ExperimentResult RunExperiment(const Experiment& experiment, const RunOptions& o
 nlohmann::ordered_json MakeRow(const Experiment& experiment,
                                const RunOptions& options,
                                const ExperimentResult& result);
+
+/**
+ * @ingroup allreduce
+ *
+ * Write a row and, if the run has failed, a line on standard error that says so.
+ *
+ * @param program the program's name
+ * @param row what MakeRow returned
+ * @param writer where the row goes
+ * @return whether the run went well
+ */
+bool ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer);
 
 } // namespace ns3::allreduce
 

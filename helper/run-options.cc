@@ -7,8 +7,10 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/nstime.h"
+#include "ns3/uinteger.h"
 
 #include <cmath>
 #include <limits>
@@ -110,14 +112,20 @@ RunOptions::Check() const
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
     CheckRange("--queue", queue, 1, 1'000'000);
     CheckRange("--iterations", iterations, 1, 1'000'000);
-    ParseTime(computeTime);
-    ParseTime(watchdog);
+    ParseTime(computeTime, "--compute-time");
+    ParseTime(watchdog, "--watchdog");
     faults.GetBackground();
     if (!flowMonitor.empty() && transport == "raw")
     {
         FailInput("--flow-monitor: FlowMonitor sees IP packets only, expected --transport=tcp or "
                   "udp");
     }
+}
+
+void
+RunOptions::CheckFor(const Topology& topology) const
+{
+    faults.MakeFaults(Apply(topology), Seconds(1));
 }
 
 AllReduceSession::Sync
@@ -140,8 +148,8 @@ RunOptions::Apply(const Topology& topology) const
     std::vector<Link> links = topology.GetLinks();
     for (Link& link : links)
     {
-        link.rateBps = rate.empty() ? link.rateBps : ParseRate(rate) * link.capacity;
-        link.delayNs = delay.empty() ? link.delayNs : ParseTime(delay);
+        link.rateBps = rate.empty() ? link.rateBps : ParseRate(rate, "--rate") * link.capacity;
+        link.delayNs = delay.empty() ? link.delayNs : ParseTime(delay, "--delay");
     }
     return faults.ApplySlow(topology.WithLinks(topology.GetName(), std::move(links)));
 }
@@ -153,6 +161,10 @@ SetDataCentreTcpDefaults()
     // Shorter than the retransmission timeout, which would fire for data that has arrived.
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(1)));
     Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(MilliSeconds(100)));
+    // Network cards join a few packets before TCP sees them, and acknowledge them as one.
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(4));
+    // ns-3 makes two objects of every timestamp: a fifth of the time of a simulation.
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
 }
 
 } // namespace ns3::allreduce

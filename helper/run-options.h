@@ -55,6 +55,7 @@ struct RunOptions
     bool showLinks{false};        //!< report all links
     std::string flowMonitor;      //!< where FlowMonitor writes its XML
     FaultOptions faults;          //!< what goes wrong
+    bool showProgress{true};      //!< on a terminal; for programs, not an option
 
     /**
      * Add the options to a program's.
@@ -71,6 +72,14 @@ struct RunOptions
     void Check() const;
 
     /**
+     * Refuse what is not possible on a network, before anything is run.
+     *
+     * @param topology the network
+     * @throws InputError that names the option
+     */
+    void CheckFor(const Topology& topology) const;
+
+    /**
      * @param topology a network
      * @return the same with the rates and delays asked for
      * @throws InputError that names the option
@@ -84,8 +93,8 @@ struct RunOptions
 /**
  * @ingroup allreduce
  *
- * Give ns-3's TCP the shorter timeouts of a data centre; to be called before options are read, so
- * that they can say otherwise.
+ * Give ns-3's TCP the shorter timeouts of a data centre and fewer acknowledgements; to be called
+ * before options are read, so that they can say otherwise.
  */
 void SetDataCentreTcpDefaults();
 

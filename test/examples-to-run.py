@@ -3,7 +3,9 @@
 
 # What ns-3's test.py runs besides the suites: (command, do_run, do_valgrind_run).
 cpp_examples = [
-    ("allreduce-compare --topologies=bcube:2,1 --schedulers=ring,greedy --sizes=64KiB", "True", "True"),
+    ("allreduce-cluster --slots=200 --objective=progress,energy,fair", "True", "True"),
+    ("allreduce-cluster --run-slot=5 --gpus=2 --policy=fifo --most-bytes=256KiB --format=json", "True", "False"),
+    ("allreduce-compare --topologies=bcube:2,1 --schedulers=ring,greedy --sizes=64KiB --jobs=2", "True", "True"),
     ("allreduce-in-a-study", "True", "False"),
     ("allreduce-plan --topology=bcube:4,1 --scheduler=ps,ring-aware,greedy", "True", "True"),
     ("allreduce-plan --topology=dcell:3,1 --degrade=0.1 --scheduler=all --format=csv", "True", "False"),

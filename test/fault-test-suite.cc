@@ -3,12 +3,12 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/fault-options.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 
@@ -21,17 +21,8 @@ namespace ns3::allreduce
 namespace
 {
 
-/// @return what a run of a scheduler on a network needs
-Experiment
-MakeExperiment(const Topology& topology, const std::string& scheduler, uint64_t bytes)
-{
-    const auto object = CreateScheduler(scheduler);
-    auto plan = PlanVerified(topology, MakeRoots(topology.GetNServers(), 1), scheduler, *object);
-    return {topology, scheduler, object, std::move(plan), bytes};
-}
-
 /// Up to three links break at random times, some come back; sums are exact or servers are cut off.
-class RandomFaultsTestCase : public TestCase
+class RandomFaultsTestCase : public DataCentreTestCase
 {
   public:
     /**
@@ -39,7 +30,7 @@ class RandomFaultsTestCase : public TestCase
      * @param nRuns how many runs
      */
     RandomFaultsTestCase(const std::string& transport, uint32_t nRuns)
-        : TestCase("random faults over " + transport),
+        : DataCentreTestCase("random faults over " + transport),
           m_transport(transport),
           m_nRuns(nRuns)
     {
@@ -48,29 +39,24 @@ class RandomFaultsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        SetDataCentreTcpDefaults();
         const std::vector<std::string> specs = {"bcube:2,1",
                                                 "bcube:3,1",
                                                 "dcell:3,1",
                                                 "jellyfish:6,3,1,2",
                                                 "jellyfish:4,2,2,1"};
-        const std::vector<std::string> schedulers =
-            {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree", "greedy"};
         TestRandom random(m_transport.size());
         uint32_t nCutOff = 0;
         uint32_t nReplans = 0;
         for (uint32_t run = 0; run < m_nRuns; ++run)
         {
             const Topology topology = ParseTopology(specs[Draw(random, specs.size())]);
-            const std::string scheduler = schedulers[Draw(random, schedulers.size())];
-            RunOptions options;
-            options.transport = m_transport;
-            options.sync = Draw(random, 2) ? "barrier" : "dependency";
-            options.verifyData = true;
+            const std::string scheduler = CLASSICAL[Draw(random, CLASSICAL.size())];
+            RunOptions options = MakeOptions(m_transport, SYNCS[Draw(random, 2)]);
             options.faults.failRandom =
                 std::to_string(1 + Draw(random, 3)) + "," + std::to_string(run);
             const uint64_t bytes = 1 + Draw(random, 200000);
-            const auto result = RunExperiment(MakeExperiment(topology, scheduler, bytes), options);
+            const auto result =
+                RunExperiment(MakeExperiment(topology, scheduler, bytes, 1), options);
             const bool isCutOff = Contains(result.failure, "cut off");
             nCutOff += isCutOff;
             nReplans += result.nReplans;
@@ -138,34 +124,45 @@ class BadFaultOptionsTestCase : public TestCase
 };
 
 /// A server whose only link breaks is named; if the link comes back, all ends well.
-class CutOffTestCase : public TestCase
+class CutOffTestCase : public DataCentreTestCase
 {
   public:
     CutOffTestCase()
-        : TestCase("a server that is cut off")
+        : DataCentreTestCase("a server that is cut off")
     {
     }
 
   private:
+    void CutOff(const std::string& transport, const std::string& sync)
+    {
+        const std::string what = transport + " " + sync;
+        const Experiment experiment = MakeExperiment(MakeStar(4), "greedy", 100000, 1);
+        RunOptions options = MakeOptions(transport, sync);
+        options.faults.fail = {"2-4@50us"};
+        auto result = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 2",
+                              what << " names the server");
+        options.faults.fail = {"1-4@50us", "2-4@50us"};
+        result = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 1, 2",
+                              what << " names both servers");
+        options.faults.fail = {"2-4@50us,1ms"};
+        result = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", what << " goes on when the link is back");
+        NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 950e-6, what << " waited for the link");
+        NS_TEST_EXPECT_MSG_GT(result.nReplans, 0, what << " planned anew");
+    }
+
     void DoRun() override
     {
-        const Experiment experiment = MakeExperiment(MakeStar(4), "greedy", 100000);
-        for (const std::string sync : {"barrier", "dependency"})
+        for (const std::string& transport : TRANSPORTS)
         {
-            RunOptions options;
-            options.transport = "raw";
-            options.sync = sync;
-            options.verifyData = true;
-            options.faults.fail = {"2-4@50us"};
-            auto result = RunExperiment(experiment, options);
-            NS_TEST_EXPECT_MSG_EQ(result.failure,
-                                  "cut off by links that are down: server 2",
-                                  sync << " names the server");
-            options.faults.fail = {"2-4@50us,1ms"};
-            result = RunExperiment(experiment, options);
-            NS_TEST_EXPECT_MSG_EQ(result.failure, "", sync << " goes on when the link is back");
-            NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 1e-3, sync << " waited for the link");
-            NS_TEST_EXPECT_MSG_GT(result.nReplans, 0, sync << " planned anew");
+            for (const std::string& sync : SYNCS)
+            {
+                CutOff(transport, sync);
+            }
         }
     }
 };

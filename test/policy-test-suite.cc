@@ -572,6 +572,36 @@ class HrlSchedulerTestCase : public TestCase
     bool m_isForward{false}; //!< how to plan
 };
 
+/// Users find in the manual what the policies see.
+class ManualTestCase : public TestCase
+{
+  public:
+    ManualTestCase()
+        : TestCase("Every feature of every network is in the manual")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../doc/allreduce.rst");
+        std::ostringstream manual;
+        manual << in.rdbuf();
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
+        {
+            for (const PolicyHead head : POLICY_HEADS)
+            {
+                for (const std::string& feature : GetPolicyFeatures(mode, head))
+                {
+                    NS_TEST_EXPECT_MSG_NE(manual.str().find("\n" + feature + " "),
+                                          std::string::npos,
+                                          "not in the manual: " << feature);
+                }
+            }
+        }
+    }
+};
+
 /// @ingroup allreduce-test
 class PolicyTestSuite : public TestSuite
 {
@@ -584,6 +614,7 @@ class PolicyTestSuite : public TestSuite
         AddTestCase(new RecordTestCase);
         AddTestCase(new CheckpointTestCase);
         AddTestCase(new HrlSchedulerTestCase);
+        AddTestCase(new ManualTestCase);
     }
 };
 

@@ -4,19 +4,23 @@
 
 #include "abort-message.h"
 #include "allreduce-test-utils.h"
+#include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
+#include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/enum.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,31 +29,6 @@ namespace ns3::allreduce
 
 namespace
 {
-
-const std::vector<std::string> TRANSPORTS = {"raw", "udp", "tcp"};
-const std::vector<std::string> CLASSICAL =
-    {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree", "greedy"};
-const std::vector<std::string> SYNCS = {"barrier", "dependency"};
-
-/// @return what a run of a scheduler on a network needs
-Experiment
-MakeExperiment(const Topology& topology, const std::string& scheduler, uint64_t bytes)
-{
-    const auto object = CreateScheduler(scheduler);
-    auto plan = PlanVerified(topology, MakeRoots(topology.GetNServers(), 2), scheduler, *object);
-    return {topology, scheduler, object, std::move(plan), bytes};
-}
-
-/// @return options of a run that checks its sums
-RunOptions
-MakeOptions(const std::string& transport, const std::string& sync)
-{
-    RunOptions options;
-    options.transport = transport;
-    options.sync = sync;
-    options.verifyData = true;
-    return options;
-}
 
 /// Every transport and both ways to keep rounds, on networks of all kinds, with any size.
 class ExactSumsTestCase : public TestCase
@@ -96,47 +75,97 @@ class ExactSumsTestCase : public TestCase
 };
 
 /// In barrier mode the flow-level model is close to what is measured, for every scheduler.
-class PredictionTestCase : public TestCase
+class PredictionTestCase : public DataCentreTestCase
 {
   public:
     PredictionTestCase()
-        : TestCase("prediction and measurement")
+        : DataCentreTestCase("prediction and measurement")
     {
     }
 
   private:
-    void DoRun() override
+    void Compare(const std::string& spec, const std::string& scheduler)
     {
         constexpr uint64_t CHUNK = 256 << 10;
-        for (const std::string spec : {"bcube:3,1", "jellyfish:5,2,2,1"})
+        const Topology topology = ParseTopology(spec);
+        const Experiment experiment =
+            MakeExperiment(topology, scheduler, CHUNK * topology.GetNServers(), 1);
+        for (const std::string& transport : TRANSPORTS)
         {
-            const Topology topology = ParseTopology(spec);
-            for (const std::string& scheduler : CLASSICAL)
+            RunOptions options = MakeOptions(transport, "barrier");
+            options.verifyData = false;
+            const auto result = RunExperiment(experiment, options);
+            const double error = std::abs(result.predictedSeconds / result.measuredSeconds - 1);
+            NS_TEST_EXPECT_MSG_LT(error,
+                                  (transport == "tcp" ? 0.10 : 0.05),
+                                  spec << " " << scheduler << " " << transport);
+        }
+    }
+
+    void DoRun() override
+    {
+        for (const std::string& scheduler : CLASSICAL)
+        {
+            Compare("bcube:3,1", scheduler);
+            Compare("jellyfish:5,2,2,1", scheduler);
+        }
+        // Many paths of up to six links, so that connections count.
+        Compare("jellyfish:10,3,2", "halving-doubling");
+    }
+};
+
+/// What a simulation costs grows with the bytes and with the links that they cross.
+class EventsTestCase : public TestCase
+{
+  public:
+    EventsTestCase()
+        : TestCase("events for each byte and link")
+    {
+    }
+
+  private:
+    /// @return bytes times links of all workloads of a plan
+    static double GetByteHops(const Experiment& experiment)
+    {
+        const double chunk = static_cast<double>(experiment.bytes) / experiment.plan.roots.size();
+        double byteHops = 0;
+        for (const WorkloadList& round : experiment.plan.rounds)
+        {
+            for (std::size_t i = 0; i < round.GetSize(); ++i)
             {
-                const Experiment experiment =
-                    MakeExperiment(topology, scheduler, 2 * CHUNK * topology.GetNServers());
-                for (const std::string& transport : TRANSPORTS)
-                {
-                    RunOptions options = MakeOptions(transport, "barrier");
-                    options.verifyData = false;
-                    const auto result = RunExperiment(experiment, options);
-                    const double error =
-                        std::abs(result.predictedSeconds / result.measuredSeconds - 1);
-                    NS_TEST_EXPECT_MSG_LT(error,
-                                          (transport == "tcp" ? 0.10 : 0.05),
-                                          spec << " " << scheduler << " " << transport);
-                }
+                byteHops += chunk * (round.Get(i).path.size() - 1);
             }
         }
+        return byteHops;
+    }
+
+    void DoRun() override
+    {
+        double least = std::numeric_limits<double>::max();
+        double most = 0;
+        RunOptions options = MakeOptions("raw", "barrier");
+        options.verifyData = false;
+        for (const std::string spec : {"bcube:2,0", "bcube:3,1", "dcell:2,1", "jellyfish:10,3,2"})
+        {
+            for (const uint64_t bytes : {2 << 20, 8 << 20, 32 << 20})
+            {
+                const auto experiment = MakeExperiment(ParseTopology(spec), "ring", bytes, 1);
+                const auto result = RunExperiment(experiment, options);
+                const double perByteHop = result.nEvents / GetByteHops(experiment);
+                least = std::min(least, perByteHop);
+                most = std::max(most, perByteHop);
+            }
+        }
+        NS_TEST_EXPECT_MSG_LT(most / least, 1.5, "from " << least << " to " << most);
     }
 };
 
 /// Without barriers the best scheduler comes close to the ideal.
-class CloseToIdealTestCase : public TestCase
+class CloseToIdealTestCase : public DataCentreTestCase
 {
   public:
     CloseToIdealTestCase()
-        : TestCase("dependency mode is close to the ideal")
+        : DataCentreTestCase("dependency mode is close to the ideal")
     {
     }
 
@@ -191,18 +220,17 @@ class DeterminismTestCase : public TestCase
 };
 
 /// Packets that are lost are sent again.
-class LossTestCase : public TestCase
+class LossTestCase : public DataCentreTestCase
 {
   public:
     LossTestCase()
-        : TestCase("lossy links")
+        : DataCentreTestCase("lossy links")
     {
     }
 
   private:
     void DoRun() override
     {
-        SetDataCentreTcpDefaults();
         const Topology clean = ParseTopology("bcube:2,1");
         std::vector<Link> links = clean.GetLinks();
         for (Link& link : links)
@@ -243,14 +271,244 @@ class WatchdogTestCase : public TestCase
         const Topology dead = star.WithLinks("dead", links);
         for (const std::string& transport : TRANSPORTS)
         {
-            const auto result = RunExperiment(MakeExperiment(dead, "greedy", 100000),
-                                              MakeOptions(transport, "barrier"));
-            NS_TEST_EXPECT_MSG_EQ(Contains(result.failure, "nothing has arrived for"),
-                                  true,
-                                  transport << ": " << result.failure);
-            NS_TEST_EXPECT_MSG_EQ(Contains(result.failure, "server 1"),
-                                  true,
-                                  transport << ": " << result.failure);
+            for (const std::string& sync : SYNCS)
+            {
+                RunOptions options = MakeOptions(transport, sync);
+                options.watchdog = "50ms";
+                const auto result =
+                    RunExperiment(MakeExperiment(dead, "greedy", 100000, 1), options);
+                for (const std::string part :
+                     {"nothing has arrived for", "chunk ", "server 1", "1-3", " arrived"})
+                {
+                    NS_TEST_EXPECT_MSG_EQ(Contains(result.failure, part),
+                                          true,
+                                          transport << " " << sync << ": " << part << " in \""
+                                                    << result.failure << "\"");
+                }
+            }
+        }
+    }
+};
+
+/// Other traffic is as much as was asked for, takes time from an AllReduce, and spoils no sum.
+class BackgroundTestCase : public DataCentreTestCase
+{
+  public:
+    BackgroundTestCase()
+        : DataCentreTestCase("background traffic")
+    {
+    }
+
+  private:
+    void CheckOfferedLoad(double load)
+    {
+        const Time duration = MilliSeconds(20);
+        TopologyHelper network(ParseTopology("bcube:3,1"));
+        network.SetDeviceAttribute("Mtu", UintegerValue(9000));
+        network.Install();
+        AllReduceHelper helper(network);
+        std::vector<Ptr<BackgroundTraffic>> sources;
+        for (NodeId server = 0; server < network.GetTopology().GetNServers(); ++server)
+        {
+            sources.push_back(CreateObject<BackgroundTraffic>());
+            sources.back()->SetAttribute("Load", DoubleValue(load));
+            sources.back()->SetNetwork(helper.GetNetwork(), server);
+            sources.back()->AssignRandomStreams(2 * server);
+            network.GetServer(server)->AddApplication(sources.back());
+        }
+        Simulator::Stop(duration);
+        Simulator::Run();
+        double sent = 0;
+        double possible = 0;
+        for (NodeId server = 0; server < sources.size(); ++server)
+        {
+            sent += 8.0 * sources[server]->GetBytesSent();
+            for (const Topology::Port& port : network.GetTopology().GetPorts(server))
+            {
+                possible += helper.GetNetwork()->GetRate(port.out) * duration.GetSeconds();
+            }
+        }
+        NS_TEST_EXPECT_MSG_EQ_TOL(sent / possible, load, 0.05 * load, "offered load");
+        Simulator::Destroy();
+    }
+
+    void DoRun() override
+    {
+        for (const double load : {0.05, 0.2, 0.5})
+        {
+            CheckOfferedLoad(load);
+        }
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 4 << 20);
+        for (const std::string& transport : TRANSPORTS)
+        {
+            RunOptions options = MakeOptions(transport, "barrier");
+            double before = 0;
+            for (const std::string load : {"0", "0.1", "0.3"})
+            {
+                options.faults.background = load;
+                const auto result = RunExperiment(experiment, options);
+                NS_TEST_EXPECT_MSG_EQ(result.failure, "", transport << " with load " << load);
+                NS_TEST_EXPECT_MSG_GT(result.measuredSeconds,
+                                      before,
+                                      transport << " is slower with load " << load);
+                before = 1.05 * result.measuredSeconds;
+            }
+        }
+    }
+};
+
+/// A slow link makes the rounds that use it longer, and the prediction knows.
+class SlowLinkTestCase : public DataCentreTestCase
+{
+  public:
+    SlowLinkTestCase()
+        : DataCentreTestCase("a slow link")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology star = MakeStar(4);
+        for (const std::string& transport : TRANSPORTS)
+        {
+            RunOptions options = MakeOptions(transport, "barrier");
+            const auto fast =
+                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+            options.faults.slow = {"2-4:4"};
+            const auto slow =
+                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+            NS_TEST_EXPECT_MSG_EQ(fast.failure + slow.failure, "", transport);
+            NS_TEST_EXPECT_MSG_EQ_TOL(slow.measuredSeconds / fast.measuredSeconds,
+                                      4,
+                                      0.2,
+                                      transport << " waits for the slow link");
+            NS_TEST_EXPECT_MSG_EQ_TOL(slow.predictedSeconds / slow.measuredSeconds,
+                                      1,
+                                      0.05,
+                                      transport << " is predicted");
+        }
+    }
+};
+
+/// AllReduces in a row: each takes as long as the first, and the time to compute lies in between.
+class IterationsTestCase : public TestCase
+{
+  public:
+    IterationsTestCase()
+        : TestCase("several AllReduces in a row")
+    {
+    }
+
+  private:
+    void NoteStarted(uint32_t)
+    {
+        ++m_nStarted;
+    }
+
+    void NoteEnded(uint32_t, Time duration)
+    {
+        ++m_nEnded;
+        m_rounds += duration;
+    }
+
+    void NoteServerDone(Time)
+    {
+        ++m_nServersDone;
+    }
+
+    void NoteFinished()
+    {
+        m_end = Simulator::Now();
+    }
+
+    void DoRun() override
+    {
+        constexpr uint32_t ITERATIONS = 4;
+        const Time computeTime = MilliSeconds(2);
+        const Time start = MilliSeconds(3);
+        TopologyHelper network(ParseTopology("bcube:3,1"));
+        network.Install();
+        AllReduceHelper helper(network);
+        helper.SetAttribute("Bytes", UintegerValue(123456));
+        helper.SetAttribute("Iterations", UintegerValue(ITERATIONS));
+        helper.SetAttribute("ComputeTime", TimeValue(computeTime));
+        helper.SetAttribute("VerifyData", BooleanValue(true));
+        const auto session = helper.Install("greedy", "raw");
+        Watch(session, helper.GetApplications());
+        helper.GetApplications().Start(start);
+        Simulator::Run();
+
+        NS_TEST_ASSERT_MSG_EQ(session->GetFailure(), "", "no failure");
+        NS_TEST_ASSERT_MSG_EQ(session->GetDurations().size(), ITERATIONS, "all AllReduces");
+        Time sum;
+        for (const Time& duration : session->GetDurations())
+        {
+            NS_TEST_EXPECT_MSG_EQ(duration, session->GetDurations().front(), "the same again");
+            sum += duration;
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_rounds, sum, "in barrier mode rounds follow each other");
+        NS_TEST_EXPECT_MSG_EQ(m_end,
+                              start + sum + computeTime * (ITERATIONS - 1),
+                              "time to compute between AllReduces, and only there");
+        NS_TEST_EXPECT_MSG_EQ(m_nStarted,
+                              ITERATIONS * session->GetRoundDurations().size(),
+                              "every round begins");
+        NS_TEST_EXPECT_MSG_EQ(m_nEnded, m_nStarted, "every round ends");
+        NS_TEST_EXPECT_MSG_EQ(m_nServersDone,
+                              ITERATIONS * network.GetTopology().GetNServers(),
+                              "every server is done with each");
+        Simulator::Destroy();
+    }
+
+    void Watch(Ptr<AllReduceSession> session, const ApplicationContainer& applications)
+    {
+        session->TraceConnectWithoutContext("RoundStarted",
+                                            MakeCallback(&IterationsTestCase::NoteStarted, this));
+        session->TraceConnectWithoutContext("RoundEnded",
+                                            MakeCallback(&IterationsTestCase::NoteEnded, this));
+        session->TraceConnectWithoutContext("Finished",
+                                            MakeCallback(&IterationsTestCase::NoteFinished, this));
+        for (uint32_t i = 0; i < applications.GetN(); ++i)
+        {
+            applications.Get(i)->TraceConnectWithoutContext(
+                "Done",
+                MakeCallback(&IterationsTestCase::NoteServerDone, this));
+        }
+    }
+
+    uint32_t m_nStarted{0};     //!< rounds that began
+    uint32_t m_nEnded{0};       //!< rounds that ended
+    uint32_t m_nServersDone{0}; //!< how often a server was done
+    Time m_rounds;              //!< how long all rounds took
+    Time m_end;                 //!< when all was over
+};
+
+/// A server that stops too early is a failure that names it.
+class StoppedTestCase : public TestCase
+{
+  public:
+    StoppedTestCase()
+        : TestCase("a server that stops too early")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const std::string& transport : TRANSPORTS)
+        {
+            TopologyHelper network(ParseTopology("bcube:2,1"));
+            network.Install();
+            AllReduceHelper helper(network);
+            const auto session = helper.Install("ring", transport);
+            helper.GetApplications().Get(2)->SetStopTime(MicroSeconds(100));
+            Simulator::Run();
+            NS_TEST_EXPECT_MSG_EQ(session->GetFailure(),
+                                  "server 2 was stopped before the end",
+                                  transport);
+            NS_TEST_EXPECT_MSG_EQ(session->IsFinished(), false, transport);
+            Simulator::Destroy();
         }
     }
 };
@@ -379,8 +637,8 @@ class BadRunOptionsTestCase : public TestCase
         Refuse("--frame \"70000\"", [](RunOptions& options) { options.frame = 70000; });
         Refuse("--queue \"0\"", [](RunOptions& options) { options.queue = 0; });
         Refuse("--iterations \"0\"", [](RunOptions& options) { options.iterations = 0; });
-        Refuse("\"x\"", [](RunOptions& options) { options.computeTime = "x"; });
-        Refuse("\"x\"", [](RunOptions& options) { options.watchdog = "x"; });
+        Refuse("--compute-time \"x\"", [](RunOptions& options) { options.computeTime = "x"; });
+        Refuse("--watchdog \"x\"", [](RunOptions& options) { options.watchdog = "x"; });
         Refuse("--flow-monitor", [](RunOptions& options) {
             options.transport = "raw";
             options.flowMonitor = "flows.xml";
@@ -405,6 +663,9 @@ class SessionTestSuite : public TestSuite
     {
         AddTestCase(new BadRunOptionsTestCase);
         AddTestCase(new ExactSumsTestCase("bcube:2,0", "greedy"));
+        AddTestCase(new ExactSumsTestCase("bcube:3,0", "ring"));
+        AddTestCase(new ExactSumsTestCase("bcube:5,0", "halving-doubling"));
+        AddTestCase(new ExactSumsTestCase("bcube:7,0", "double-tree"));
         AddTestCase(new ExactSumsTestCase("bcube:2,1", "ps"));
         AddTestCase(new ExactSumsTestCase("bcube:3,1", "greedy"));
         AddTestCase(new ExactSumsTestCase("dcell:2,1", "ring-aware"));
@@ -412,6 +673,11 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new ExactSumsTestCase("jellyfish:5,2,2,1", "double-tree"));
         AddTestCase(new ExactSumsTestCase("jellyfish:4,3,1,1", "halving-doubling"));
         AddTestCase(new PredictionTestCase);
+        AddTestCase(new EventsTestCase);
+        AddTestCase(new BackgroundTestCase);
+        AddTestCase(new SlowLinkTestCase);
+        AddTestCase(new IterationsTestCase);
+        AddTestCase(new StoppedTestCase);
         AddTestCase(new CloseToIdealTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new LossTestCase);

@@ -26,22 +26,46 @@ prints()
     }
 }
 
-# Usage: refuses PATTERN PROGRAM OPTION...: ends with status 2 and one line on standard error that matches.
-refuses()
+# Usage: ends_with STATUS PATTERN PROGRAM OPTION...: with one line on standard error that matches.
+ends_with()
 {
-    local pattern=$1 status=0 output
-    shift
+    local expected=$1 pattern=$2 status=0 output
+    shift 2
     output=$(limited "$bin/$1" "${@:2}" 2>&1 >/dev/null) || status=$?
-    if ((status != 2)) || (($(wc -l <<<"$output") != 1)) || ! grep -Eq -- "$pattern" <<<"$output"; then
-        printf 'status %d, expected 2 and a line with %s:\n%s\n' "$status" "$pattern" "$output"
+    if ((status != expected)) || (($(wc -l <<<"$output") != 1)) || ! grep -Eq -- "$pattern" <<<"$output"; then
+        printf 'status %d, expected %d and a line with %s:\n%s\n' "$status" "$expected" "$pattern" "$output"
         return 1
     fi
+}
+
+# Usage: refuses PATTERN PROGRAM OPTION...: what it was given is not possible.
+refuses()
+{
+    ends_with 2 "$@"
+}
+
+# Usage: fails PATTERN PROGRAM OPTION...: it could not do what was possible.
+fails()
+{
+    ends_with 1 "$@"
 }
 
 # Usage: is_json PROGRAM OPTION...
 is_json()
 {
     "$bin/$1" "${@:2}" | python3 -c 'import json, sys; json.load(sys.stdin)'
+}
+
+# Usage: same_rows OPTION OPTION PROGRAM OPTION...: prints the same JSON with either option, but for the
+# time that it took.
+same_rows()
+{
+    local i
+    for i in 1 2; do
+        limited "$bin/$3" "${@:4}" "${!i}" --format=json | sed 's/"wall_s":[^,]*,//' >"rows-$i.json"
+        grep -q measured_s "rows-$i.json" || return 1
+    done
+    same rows-1.json rows-2.json
 }
 
 # Usage: same FILE FILE
@@ -119,6 +143,205 @@ check_plan()
     check "plan: unknown option" refuses 'unknown option "--fast"' $program --fast
 }
 
+check_run()
+{
+    local program=allreduce-run small='--topology=bcube:2,1 --bytes=256KiB'
+    # shellcheck disable=SC2086 # several options in one text
+    set -- $small
+    check "run: defaults" prints '^bcube:4,1 +greedy +16MiB +tcp +barrier +30 ' $program
+    check "run: help" prints '--fail-random' $program --help
+    check "run: raw" prints 'raw +dependency.* yes ' $program "$@" --transport=raw --sync=dependency --verify-data
+    check "run: udp" prints 'udp +barrier.* yes ' $program "$@" --transport=udp --verify-data
+    check "run: tcp" prints 'tcp +barrier.* yes ' $program "$@" --verify-data
+    check "run: another congestion control" prints 'bcube:2,1' $program "$@" \
+        --ns3::TcpL4Protocol::SocketType=ns3::TcpNewReno
+    check "run: all schedulers" prints 'double-tree' $program "$@" --scheduler=ps,ring,double-tree,greedy
+    check "run: json" is_json $program "$@" --format=json --links
+    check "run: csv" prints '^"bcube:2,1",greedy,256KiB,tcp,barrier,' $program "$@" --format=csv
+    check "run: links" prints 'bytes, .* %, queue peak' $program "$@" --links
+    check "run: rate and delay" prints ' 0\.0015729 ' $program "$@" --rate=1Gbps --delay=2us --frame=1500 --queue=50
+    check "run: several in a row" prints 'bcube:2,1' $program "$@" --iterations=3 --compute-time=1ms
+    check "run: the same twice" same_rows --RngRun=1 --RngRun=1 $program "$@" --background=0.2 \
+        --fail-random=1,2 --verify-data
+    check "run: a link breaks" prints ' yes +1 ' $program "$@" --fail=0-4@20us --verify-data
+    check "run: a link comes back" prints ' yes +1 ' $program "$@" --fail=0-4@20us,90us --verify-data
+    check "run: slow link" prints 'bcube:2,1' $program "$@" --slow=0-4:3
+    check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
+    check "run: what it saw" grep -q '<Flow flowId="1".*lostPackets="0"' flows.xml
+    check "run: writes a schedule" prints 'ring' $program "$@" --scheduler=ring --schedule-out=run.schedule
+    check "run: reads a schedule" prints 'run.schedule.* yes ' $program --schedule-in=run.schedule \
+        --bytes=256KiB --verify-data
+    check "run: cut off" fails 'failed: cut off by links that are down: server 0' $program "$@" \
+        --fail=0-4@1us --fail=0-6@1us
+    check "run: watchdog" fails 'failed: nothing has arrived for .* chunk .* from server' $program "$@" --watchdog=1ns
+    check_bad_run_options $program
+    check "run: no forward mode" refuses 'scheduler ring has no forward mode' $program --scheduler=ring --forward
+    check "run: 0 bytes" refuses '--bytes "0": expected a size of 1 byte or more' $program --bytes=0
+    check "run: unknown unit" refuses '--bytes "1Mib": expected a size' $program --bytes=1Mib
+    check "run: no such schedule" refuses '/nowhere: cannot be opened' $program --schedule-in=/nowhere
+    sed 's/"broadcast"/"reduce"/' run.schedule >run-wrong.schedule
+    check "run: a wrong schedule" refuses 'run-wrong.schedule is not correct: round' $program \
+        --schedule-in=run-wrong.schedule
+    check "run: cannot write a schedule" refuses '/nowhere/x cannot be written' $program --schedule-out=/nowhere/x
+    check "run: cannot write flows" refuses '--flow-monitor: file /nowhere/x' $program --flow-monitor=/nowhere/x
+}
+
+# What allreduce-run and allreduce-compare both refuse.
+check_bad_run_options()
+{
+    local program=$1 option pattern
+    while read -r option pattern; do
+        check "${program#allreduce-}: bad $option" refuses "$pattern" "$program" "$option"
+    done <<'END'
+--transport=ip transport "ip": expected raw, tcp, udp
+--sync=never --sync "never": expected barrier or dependency
+--frame=100 --frame "100": expected 128 to 65535
+--frame=70000 --frame "70000": expected 128 to 65535
+--queue=0 --queue "0": expected 1 to
+--rate=fast --rate "fast": expected a positive rate
+--rate=0bps --rate "0bps": expected a positive rate
+--delay=long --delay "long": expected a time
+--iterations=0 --iterations "0": expected 1 to
+--compute-time=x --compute-time "x": expected a time
+--watchdog=-1ms --watchdog "-1ms": expected a time
+--verify-data=3 '--verify-data' does not take any arguments
+--links=3 '--links' does not take any arguments
+--fail=0-99@1ms --fail "0-99": bcube:4,1 has no link 0-99
+--fail=0-16 --fail "0-16": expected A-B@TIME
+--fail=0-16@soon --fail "soon": expected a time
+--fail=0-16@2ms,1ms expected the link to come up after it went down
+--fail-random=1 --fail-random "1": expected COUNT,SEED
+--fail-random=99,1 --fail-random "99,1": bcube:4,1 has only 32 links
+--slow=0-16 --slow "0-16": expected A-B:FACTOR
+--slow=0-16:0.5 --slow "0.5": expected a factor of 1 or more
+--slow=3-3:2 --slow "3-3": bcube:4,1 has no link 3-3
+--background=2 --background "2": expected a number from 0 to 1
+--topology=cube:3 topology "cube:3": expected bcube
+--degrade=2 degrade "2": expected a number from 0 to 1
+--mixed=-1 mixed "-1": expected a number from 0 to 1
+--scheduler=best "best": expected ps, ps-merge
+--chunks-per-server=0 --chunks-per-server "0": expected auto or 1
+--samples=0 --samples "0": expected 1 or more
+--seed=x --seed "x": expected a whole number
+--format=xml --format "xml": expected table, json or csv
+--fast unknown option "--fast"
+--ns3::TcpSocket::Colour=red ns3::TcpSocket::Colour
+END
+}
+
+check_compare()
+{
+    local program=allreduce-compare small='--topologies=bcube:2,1;dcell:2,1 --sizes=1KiB,1MiB'
+    # shellcheck disable=SC2086 # several options in one text
+    set -- $small --schedulers=ring,greedy
+    check "compare: a sweep" prints '^dcell:2,1 +1MiB +greedy ' $program "$@"
+    check "compare: help" prints '--jobs' $program --help
+    check "compare: json" is_json $program "$@" --format=json
+    check "compare: csv" prints '^"bcube:2,1",1KiB,ring,' $program "$@" --format=csv
+    check "compare: the same with one job and three" same_rows --jobs=1 --jobs=3 $program "$@" --background=0.1
+    check "compare: in order with many jobs" prints '^bcube:2,1 +1MiB +ring' $program "$@" --jobs=8
+    check "compare: cut off" fails 'bcube:2,1 ring 1MiB failed: cut off .*: server 0' $program \
+        --topologies=bcube:2,1 --schedulers=ring --sizes=1MiB --fail=0-4@1us --fail=0-6@1us
+    check_bad_run_options $program
+    check "compare: no forward mode" refuses 'has no forward mode' $program --forward
+    check "compare: no jobs" refuses '--jobs "0": expected 1 or more' $program --jobs=0
+    check "compare: 0 bytes" refuses '--sizes "0": expected a size' $program --sizes=1KiB,0
+    check "compare: one file for many" refuses '--flow-monitor: one file for' $program --flow-monitor=x.xml
+}
+
+check_cluster()
+{
+    local program=allreduce-cluster jobs=$module_dir/examples/cluster-jobs.csv
+    check "cluster: all policies" prints '^progress +sjf-bco +160 ' $program --slots=100
+    check "cluster: help" prints 'run-slot' $program --help
+    check "cluster: a job file" prints '^fair:2 +gadget +40 ' $program --jobs="$jobs" --objective=fair:2 --slots=50
+    check "cluster: the repository's jobs" prints '' $program --generate=40 --seed=7 --write-jobs=cluster-jobs.csv
+    check "cluster: they are the generator's" same cluster-jobs.csv "$jobs"
+    check "cluster: json" is_json $program --slots=20 --format=json
+    check "cluster: csv" prints '^progress,gadget,160,' $program --slots=20 --format=csv --policy=gadget
+    check "cluster: sums of objectives" prints '^0.5\*progress\+0.5\*max-min' $program --slots=20 \
+        --objective=0.5*progress+0.5*max-min
+    check "cluster: several seeds" prints '^energy +las +3 ' $program --slots=50 --seeds=3 --objective=energy
+    check "cluster: time series" prints gadget $program --slots=30 --seeds=2 --series=a.csv
+    check "cluster: time series again" prints gadget $program --slots=30 --seeds=2 --series=b.csv
+    check "cluster: the same twice" same a.csv b.csv
+    check "cluster: guarantee" prints '^ +50 .* 0$' $program --check-guarantee=50
+    check "cluster: rings in ns-3" prints '^fifo +job-.* 1\.0' $program --run-slot=5 --gpus=2 --policy=fifo \
+        --most-bytes=1MiB
+    check "cluster: contention in ns-3" is_json $program --run-slot=30 --gpus=2 --policy=fifo,sjf-bco \
+        --most-bytes=256KiB --share=best-effort --format=json
+    check "cluster: unknown policy" refuses '"best": expected gadget, fifo' $program --policy=best
+    check "cluster: unknown objective" refuses 'objective "speed"' $program --objective=speed
+    check "cluster: unknown option" refuses 'unknown option "--fast"' $program --fast
+    check "cluster: two topologies" refuses '--topology: 2 of them' $program '--topology=bcube:2,1;bcube:4,1'
+    check "cluster: no job file" refuses 'nowhere.csv: cannot be opened' $program --jobs=nowhere.csv
+    sed '5s/.*/job-2,0,many,1,1,1,1,1,1Gbps,1/' "$jobs" >wrong.csv
+    check "cluster: a wrong job" refuses 'wrong.csv, line 5: gradient_bytes "many"' $program --jobs=wrong.csv
+    check "cluster: no slots" refuses '--slots "0": expected 1 or more' $program --slots=0
+    check "cluster: no seeds" refuses '--seeds "0": expected 1 or more' $program --seeds=0
+    check "cluster: GPUs" refuses '--gpus "x"' $program --gpus=4,x
+    check "cluster: no GPUs" refuses 'the number of GPUs is 0' $program --gpus=0
+    check "cluster: slot time" refuses '--slot-time "0s": expected more than 0' $program --slot-time=0s
+    check "cluster: arrival rate" refuses '--arrival-rate "0"' $program --arrival-rate=0
+    check "cluster: reservable" refuses '--reservable "2"' $program --reservable=2
+    check "cluster: slot out of range" refuses '--run-slot "9": expected less than 5' $program --run-slot=9 --slots=5
+    check "cluster: unknown share" refuses '--share "all": expected reserved' $program --share=all
+    check "cluster: unknown transport" refuses '"pigeon"' $program --transport=pigeon
+    check "cluster: cannot write" refuses '/nowhere/x cannot be written' $program --series=/nowhere/x
+}
+
+# Usage: trains_the_same_if_killed: a training that is killed again and again ends like one that is not.
+trains_the_same_if_killed()
+{
+    local -a train=("$bin/allreduce-train" --config=small.json --iterations=8 --save-every=1)
+    local -a resume=()
+    local seconds
+    "${train[@]}" --out=whole.json --log=whole.csv >train.log
+    for seconds in 1 2 3 4 600; do
+        [[ ! -e killed.json.state ]] || resume=(--resume)
+        timeout --signal=KILL "$seconds" "${train[@]}" --out=killed.json --log=killed.csv "${resume[@]}" \
+            >train.log || ((seconds < 600))
+    done
+    python3 - <<'END'
+import json
+whole, killed = (json.load(open(name)) for name in ("whole.json", "killed.json"))
+assert whole["networks"] == killed["networks"], "other weights"
+lines = [[line.split(",") for line in open(name)] for name in ("whole.csv", "killed.csv")]
+for line in lines[0] + lines[1]:
+    line[1] = "seconds"
+assert lines[0] == lines[1], "another log"
+END
+}
+
+check_train()
+{
+    local program=allreduce-train
+    [[ -x $bin/$program ]] || return 0
+    cat >small.json <<'END'
+{"topologies": ["bcube:3,1"], "validation": ["bcube:3,1"], "problems": 2, "rollouts": 4, "validation_from": 2,
+ "validation_every": 2, "validation_drawn": 2}
+END
+    check "train: help" prints '--resume' $program --help
+    check "train: killed and resumed" trains_the_same_if_killed
+    export ALLREDUCE_POLICY=whole.json
+    check "train: plans with it" prints '^bcube:4,1 +hrl' allreduce-plan --topology=bcube:4,1 --scheduler=hrl
+    check "train: forward" prints 'wrote forward.json' $program --config="$module_dir/policies/train-forward.json" \
+        --iterations=1 --out=forward.json
+    export ALLREDUCE_POLICY=forward.json
+    check "train: plans forwards" prints '^bcube:4,1 +hrl' allreduce-plan --topology=bcube:4,1 --scheduler=hrl --forward
+    check "train: not for mirrored plans" refuses 'forward.json: made for forward plans' allreduce-plan --scheduler=hrl
+    unset ALLREDUCE_POLICY
+    echo '{"topology": "bcube:3,1"}' >wrong.json
+    check "train: unknown key" refuses 'wrong.json: unknown key "topology"' $program --config=wrong.json
+    check "train: no such file" refuses '/nowhere: cannot be opened' $program --config=/nowhere
+    check "train: nothing to resume" refuses 'none.json.state: not there' $program --resume --out=none.json
+    check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
+}
+
+check_train
+check_cluster
 check_topology
 check_plan
+check_run
+check_compare
 report

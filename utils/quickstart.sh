@@ -9,5 +9,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 build_standalone "$@"
-say "running build/bin/allreduce-topology"
-"$build_dir/bin/allreduce-topology" || die "allreduce-topology failed"
+say "running $build_dir/bin/allreduce-compare"
+"$build_dir/bin/allreduce-compare" || die "allreduce-compare failed"

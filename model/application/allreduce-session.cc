@@ -25,63 +25,74 @@ NS_OBJECT_ENSURE_REGISTERED(AllReduceSession);
 TypeId
 AllReduceSession::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("ns3::allreduce::AllReduceSession")
-            .SetParent<Object>()
-            .SetGroupName("AllReduce")
-            .AddConstructor<AllReduceSession>()
-            .AddAttribute("Bytes",
-                          "Size of the gradient that is summed up.",
-                          UintegerValue(16 << 20),
-                          MakeUintegerAccessor(&AllReduceSession::m_bytes),
-                          MakeUintegerChecker<uint64_t>(1))
-            .AddAttribute("Sync",
-                          "What rounds mean on the network: Barrier or Dependency.",
-                          EnumValue(BARRIER),
-                          MakeAccessorOfEnum<Sync>(&AllReduceSession::m_sync),
-                          MakeEnumChecker(BARRIER, "Barrier", DEPENDENCY, "Dependency"))
-            .AddAttribute("Iterations",
-                          "How many AllReduces there are, one after another.",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&AllReduceSession::m_iterations),
-                          MakeUintegerChecker<uint32_t>(1))
-            .AddAttribute("ComputeTime",
-                          "Time between the end of an AllReduce and the beginning of the next.",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&AllReduceSession::m_computeTime),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("Watchdog",
-                          "The session fails if nothing arrives for so long; 0: as long as the "
-                          "transport and the size of chunks call for.",
-                          TimeValue(Time(0)),
-                          MakeTimeAccessor(&AllReduceSession::m_watchdog),
-                          MakeTimeChecker(Time(0)))
-            .AddAttribute("VerifyData",
-                          "Whether flows carry real numbers that servers add and compare.",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&AllReduceSession::m_verifyData),
-                          MakeBooleanChecker())
-            .AddTraceSource("RoundStarted",
-                            "The first workload of a round begins.",
-                            MakeTraceSourceAccessor(&AllReduceSession::m_roundStarted),
-                            "ns3::allreduce::AllReduceSession::RoundStartedTracedCallback")
-            .AddTraceSource("RoundEnded",
-                            "The last workload of a round has arrived.",
-                            MakeTraceSourceAccessor(&AllReduceSession::m_roundEnded),
-                            "ns3::allreduce::AllReduceSession::RoundEndedTracedCallback")
-            .AddTraceSource("Done",
-                            "An AllReduce is done; how long it took.",
-                            MakeTraceSourceAccessor(&AllReduceSession::m_done),
-                            "ns3::Time::TracedCallback")
-            .AddTraceSource("Finished",
-                            "All AllReduces are done.",
-                            MakeTraceSourceAccessor(&AllReduceSession::m_finished),
-                            "ns3::TracedCallback::Empty")
-            .AddTraceSource("Failed",
-                            "The session has failed.",
-                            MakeTraceSourceAccessor(&AllReduceSession::m_failed),
-                            "ns3::allreduce::AllReduceSession::FailedTracedCallback");
+    static TypeId tid = AddTraceSources(AddAttributes(TypeId("ns3::allreduce::AllReduceSession")
+                                                          .SetParent<Object>()
+                                                          .SetGroupName("AllReduce")
+                                                          .AddConstructor<AllReduceSession>()));
     return tid;
+}
+
+TypeId
+AllReduceSession::AddAttributes(TypeId tid)
+{
+    return tid
+        .AddAttribute("Bytes",
+                      "Size of the gradient that is summed up.",
+                      UintegerValue(16 << 20),
+                      MakeUintegerAccessor(&AllReduceSession::m_bytes),
+                      MakeUintegerChecker<uint64_t>(1))
+        .AddAttribute("Sync",
+                      "What rounds mean on the network: Barrier or Dependency.",
+                      EnumValue(BARRIER),
+                      MakeAccessorOfEnum<Sync>(&AllReduceSession::m_sync),
+                      MakeEnumChecker(BARRIER, "Barrier", DEPENDENCY, "Dependency"))
+        .AddAttribute("Iterations",
+                      "How many AllReduces there are, one after another.",
+                      UintegerValue(1),
+                      MakeUintegerAccessor(&AllReduceSession::m_iterations),
+                      MakeUintegerChecker<uint32_t>(1))
+        .AddAttribute("ComputeTime",
+                      "Time between the end of an AllReduce and the beginning of the next.",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&AllReduceSession::m_computeTime),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("Watchdog",
+                      "The session fails if nothing arrives for so long; 0: as long as the "
+                      "transport and the size of chunks call for.",
+                      TimeValue(Time(0)),
+                      MakeTimeAccessor(&AllReduceSession::m_watchdog),
+                      MakeTimeChecker(Time(0)))
+        .AddAttribute("VerifyData",
+                      "Whether flows carry real numbers that servers add and compare.",
+                      BooleanValue(false),
+                      MakeBooleanAccessor(&AllReduceSession::m_verifyData),
+                      MakeBooleanChecker());
+}
+
+TypeId
+AllReduceSession::AddTraceSources(TypeId tid)
+{
+    return tid
+        .AddTraceSource("RoundStarted",
+                        "The first workload of a round begins.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_roundStarted),
+                        "ns3::allreduce::AllReduceSession::RoundStartedTracedCallback")
+        .AddTraceSource("RoundEnded",
+                        "The last workload of a round has arrived.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_roundEnded),
+                        "ns3::allreduce::AllReduceSession::RoundEndedTracedCallback")
+        .AddTraceSource("Done",
+                        "An AllReduce is done; how long it took.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_done),
+                        "ns3::Time::TracedCallback")
+        .AddTraceSource("Finished",
+                        "All AllReduces are done.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_finished),
+                        "ns3::TracedCallback::Empty")
+        .AddTraceSource("Failed",
+                        "The session has failed.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_failed),
+                        "ns3::allreduce::AllReduceSession::FailedTracedCallback");
 }
 
 AllReduceSession::AllReduceSession() = default;

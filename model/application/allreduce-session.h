@@ -145,6 +145,8 @@ class AllReduceSession : public Object
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
     };
 
+    static TypeId AddAttributes(TypeId tid);
+    static TypeId AddTraceSources(TypeId tid);
     void BeginAllReduce();
     void EndRounds();
     void GoOn();

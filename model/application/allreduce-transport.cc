@@ -40,6 +40,12 @@ AllReduceTransport::DoDispose()
     Object::DoDispose();
 }
 
+Time
+AllReduceTransport::GetSetupTime(const Path& path, uint64_t bytes) const
+{
+    return Time(0);
+}
+
 AllReduceNetwork&
 AllReduceTransport::GetNetwork() const
 {

@@ -109,6 +109,13 @@ class AllReduceTransport : public Object
      */
     virtual FrameFormat GetFrameFormat(uint32_t hops) const = 0;
 
+    /**
+     * @param path the nodes of a path
+     * @param bytes size of the first transfer along it
+     * @return by how much this takes longer than if it was not the first
+     */
+    virtual Time GetSetupTime(const Path& path, uint64_t bytes) const;
+
     /// @return how long it may take until lost data is sent again
     virtual Time GetLongestSilence() const = 0;
 

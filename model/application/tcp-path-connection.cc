@@ -90,6 +90,7 @@ TcpPathConnection::MakeSocket(Ptr<Node> node) const
                                    ? MakePacedSocket(node, m_sizes.rateBps)
                                    : Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
     socket->SetAttribute("SegmentSize", UintegerValue(m_sizes.segment));
+    socket->SetAttribute("DelAckCount", UintegerValue(m_sizes.ackEvery));
     if (m_sizes.buffer > 0)
     {
         socket->SetAttribute("SndBufSize", UintegerValue(m_sizes.buffer));

@@ -33,9 +33,10 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     /// What the sockets are told.
     struct Sizes
     {
-        uint32_t segment; //!< bytes of data in a full segment
-        uint32_t buffer;  //!< bytes that a socket holds; 0: as many as it would anyway
-        uint64_t rateBps; //!< not faster than this; 0: not paced
+        uint32_t segment;  //!< bytes of data in a full segment
+        uint32_t buffer;   //!< bytes that a socket holds; 0: as many as it would anyway
+        uint32_t ackEvery; //!< segments that an acknowledgement stands for
+        uint64_t rateBps;  //!< not faster than this; 0: not paced
     };
 
     /**

@@ -8,6 +8,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/boolean.h"
+#include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -21,10 +22,23 @@ NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
 namespace
 {
 
-/// IPv4, TCP, and TCP's timestamps.
-constexpr uint32_t HEADER_BYTES = 20 + 20 + 12;
+constexpr uint32_t IP_AND_TCP_BYTES = 20 + 20;
+/// TCP's timestamps, padded.
+constexpr uint32_t TIMESTAMP_BYTES = 12;
 /// What a point-to-point device adds to a packet.
 constexpr uint32_t PPP_BYTES = 2;
+/// Most that the window of a SYN can say, which is not scaled.
+constexpr uint32_t LARGEST_FIRST_WINDOW = 65535;
+
+/// @return what an attribute of sockets is, unless someone sets it
+template <class Value>
+Value
+GetDefault(TypeId type, const std::string& name)
+{
+    TypeId::AttributeInformation attribute;
+    type.LookupAttributeByName(name, &attribute);
+    return *DynamicCast<const Value>(attribute.initialValue);
+}
 
 } // namespace
 
@@ -57,6 +71,9 @@ void
 TcpTransport::DoOpen()
 {
     m_mtu = GetNetwork().GetMtu();
+    const bool hasTimestamp =
+        GetDefault<BooleanValue>(TcpSocketBase::GetTypeId(), "Timestamp").Get();
+    m_headerBytes = IP_AND_TCP_BYTES + (hasTimestamp ? TIMESTAMP_BYTES : 0);
 }
 
 void
@@ -84,6 +101,7 @@ TcpTransport::Send(const Transfer& transfer)
             transfer.path,
             TcpPathConnection::Sizes{segment,
                                      m_bufferFrames * segment,
+                                     GetAckEvery(),
                                      m_isPaced ? GetPathRate(transfer.path) : 0},
             TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this)});
     }
@@ -144,9 +162,49 @@ TcpTransport::DescribeProgress(TransferId id) const
 FrameFormat
 TcpTransport::GetFrameFormat(uint32_t hops) const
 {
-    NS_ABORT_MSG_IF(m_mtu <= HEADER_BYTES,
-                    "Mtu is " << m_mtu << ", expected more than " << HEADER_BYTES);
-    return {m_mtu - HEADER_BYTES, HEADER_BYTES + PPP_BYTES};
+    NS_ABORT_MSG_IF(m_mtu <= m_headerBytes,
+                    "Mtu is " << m_mtu << ", expected more than " << m_headerBytes);
+    return {m_mtu - m_headerBytes, m_headerBytes + PPP_BYTES};
+}
+
+uint32_t
+TcpTransport::GetFirstWindow() const
+{
+    const uint64_t congestion =
+        GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "InitialCwnd").Get();
+    return std::min<uint64_t>(congestion, LARGEST_FIRST_WINDOW / GetFrameFormat(1).payload);
+}
+
+uint32_t
+TcpTransport::GetAckEvery() const
+{
+    // If it stood for more than a window, the sender would wait for the receiver's timer.
+    const uint64_t asked = GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "DelAckCount").Get();
+    return std::min<uint64_t>(asked, GetFirstWindow());
+}
+
+Time
+TcpTransport::GetSetupTime(const Path& path, uint64_t bytes) const
+{
+    const FrameFormat format = GetFrameFormat(path.size() - 1);
+    const double frameBits = 8.0 * (format.payload + format.overhead);
+    double handshake = 0;
+    double firstFrame = 0;
+    for (const DirectedLinkId link : GetNetwork().GetLinks(path))
+    {
+        const double rate = GetNetwork().GetRate(link);
+        handshake += 2 * (8.0 * format.overhead / rate + GetNetwork().GetDelay(link).GetSeconds());
+        firstFrame += frameBits / rate;
+    }
+    const uint32_t window = GetFirstWindow();
+    if (bytes <= uint64_t{window} * format.payload)
+    {
+        return Seconds(handshake);
+    }
+    // The sender stops when it has used up its first window, until the first acknowledgement.
+    const double interval = frameBits / GetPathRate(path);
+    const double firstAck = (GetAckEvery() - 1) * interval + firstFrame + handshake;
+    return Seconds(handshake + std::max(0.0, firstAck - window * interval));
 }
 
 Time

@@ -38,6 +38,7 @@ class TcpTransport : public AllReduceTransport
     void Close() override;
     std::string DescribeProgress(TransferId id) const override;
     FrameFormat GetFrameFormat(uint32_t hops) const override;
+    Time GetSetupTime(const Path& path, uint64_t bytes) const override;
     Time GetLongestSilence() const override;
 
   protected:
@@ -48,6 +49,7 @@ class TcpTransport : public AllReduceTransport
     std::map<Path, Ptr<TcpPathConnection>> m_connections; //!< those that are open, by path
     std::map<TransferId, Path> m_paths;                   //!< of the transfers not delivered
     uint16_t m_mtu{0};                                    //!< largest packet
+    uint32_t m_headerBytes{0};                            //!< of IP and TCP in a data packet
     uint32_t m_bufferFrames{32};                          //!< attribute BufferFrames
     bool m_isPaced{true};                                 //!< attribute Pacing
 
@@ -56,6 +58,12 @@ class TcpTransport : public AllReduceTransport
      * @return what a unit flow gets of its slowest link, in bit/s
      */
     uint64_t GetPathRate(const Path& path) const;
+
+    /// @return how many segments can be sent before the first acknowledgement
+    uint32_t GetFirstWindow() const;
+
+    /// @return how many segments an acknowledgement stands for
+    uint32_t GetAckEvery() const;
 
     /**
      * A connection has delivered a transfer.

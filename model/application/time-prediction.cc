@@ -5,6 +5,7 @@
 #include "time-prediction.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace ns3::allreduce
@@ -71,7 +72,7 @@ class RoundPredictor
         return 8.0 * format.GetWireBytes(GetChunkBytes(workload.chunk));
     }
 
-    double PredictWorkload(const Workload& workload) const
+    double PredictWorkload(const Workload& workload)
     {
         const FrameFormat format = m_transport.GetFrameFormat(workload.path.size() - 1);
         const uint64_t bytes = GetChunkBytes(workload.chunk);
@@ -87,7 +88,16 @@ class RoundPredictor
             longestFrame = std::max(longestFrame, frame);
             latency += frame + m_delays[link];
         }
-        return bytes == 0 ? 0 : longest + latency - longestFrame;
+        return bytes == 0 ? 0 : GetSetupSeconds(workload) + longest + latency - longestFrame;
+    }
+
+    /// @return what the transport needs if this is the first workload on its path
+    double GetSetupSeconds(const Workload& workload)
+    {
+        const Path path(workload.path.begin(), workload.path.end());
+        return m_usedPaths.insert(path).second
+                   ? m_transport.GetSetupTime(path, GetChunkBytes(workload.chunk)).GetSeconds()
+                   : 0;
     }
 
     const AllReduceNetwork& m_network;     //!< the network
@@ -97,6 +107,7 @@ class RoundPredictor
     std::vector<double> m_loads;           //!< by directed link: bits in this round
     std::vector<double> m_rates;           //!< by directed link: bit/s
     std::vector<double> m_delays;          //!< by directed link: seconds
+    std::set<Path> m_usedPaths;            //!< those of earlier workloads
 };
 
 } // namespace

@@ -20,7 +20,8 @@ namespace ns3::allreduce
  *
  * What the flow-level model says about a schedule on a network, in barrier mode: each round takes
  * as long as its slowest workload. A workload takes as long as the link on its path that has most
- * to carry for its rate in this round, and then its last frame goes over the other links.
+ * to carry for its rate in this round, and then its last frame goes over the other links. To the
+ * first workload on a path the transport may add the time for a connection.
  *
  * @param network the network
  * @param transport how data is cut into frames

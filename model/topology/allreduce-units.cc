@@ -89,23 +89,23 @@ FormatQuantity(uint64_t quantity, const Units& units)
 } // namespace
 
 uint64_t
-ParseRate(const std::string& text)
+ParseRate(const std::string& text, const std::string& what)
 {
     const double rate = ParseQuantity(text, RATE_UNITS, 1);
     if (!(rate >= 1 && rate < 1e18))
     {
-        FailInput("rate \"", text, "\": expected a positive rate such as 10Gbps");
+        FailInput(what, " \"", text, "\": expected a positive rate such as 10Gbps");
     }
     return std::llround(rate);
 }
 
 int64_t
-ParseTime(const std::string& text)
+ParseTime(const std::string& text, const std::string& what)
 {
     const double time = ParseQuantity(text, TIME_UNITS, 1e9);
     if (!(time >= 0 && time < 9e18))
     {
-        FailInput("time \"", text, "\": expected a time such as 1us");
+        FailInput(what, " \"", text, "\": expected a time such as 1us");
     }
     return std::llround(time);
 }

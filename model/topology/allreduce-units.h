@@ -15,19 +15,21 @@ namespace ns3::allreduce
  * @ingroup allreduce
  *
  * @param text a rate as "10Gbps", "400Mbps" or a plain number of bit/s
+ * @param what what the rate is, for the message
  * @return bit/s, more than 0
- * @throws InputError that names the text
+ * @throws InputError that names both
  */
-uint64_t ParseRate(const std::string& text);
+uint64_t ParseRate(const std::string& text, const std::string& what = "rate");
 
 /**
  * @ingroup allreduce
  *
  * @param text a time as "1us", "0.0005ms" or a plain number of seconds
+ * @param what what the time is, for the message
  * @return nanoseconds, 0 or more
- * @throws InputError that names the text
+ * @throws InputError that names both
  */
-int64_t ParseTime(const std::string& text);
+int64_t ParseTime(const std::string& text, const std::string& what = "time");
 
 /**
  * @ingroup allreduce

@@ -5,8 +5,9 @@
 #ifndef ALLREDUCE_FIXED_SCHEDULER_H
 #define ALLREDUCE_FIXED_SCHEDULER_H
 
+#include "planned-scheduler.h"
+
 #include "ns3/allreduce-schedule.h"
-#include "ns3/planned-scheduler.h"
 
 namespace ns3::allreduce
 {

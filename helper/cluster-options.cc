@@ -1,0 +1,157 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "cluster-options.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/cluster-policy.h"
+#include "ns3/job-generator.h"
+#include "ns3/job-trace.h"
+
+#include <boost/algorithm/string/join.hpp>
+#include <cmath>
+#include <cstdlib>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+double
+ParsePositive(const std::string& text, const std::string& option)
+{
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0)
+    {
+        FailInput(option, " \"", text, "\": expected a number of more than 0");
+    }
+    return value;
+}
+
+double
+ParseSlotSeconds(const std::string& text)
+{
+    const int64_t ns = ParseTime(text, "--slot-time");
+    if (ns == 0)
+    {
+        FailInput("--slot-time \"", text, "\": expected more than 0");
+    }
+    return 1e-9 * ns;
+}
+
+} // namespace
+
+ClusterOptions::ClusterOptions()
+    : policies({"all"}),
+      objectives({"progress"})
+{
+    // As many servers as in the published set-up.
+    topologies.specs = {"jellyfish:10,3,2"};
+}
+
+void
+ClusterOptions::AddTo(ProgramOptions& options)
+{
+    topologies.AddTo(options);
+    options.Add("gpus",
+                gpus,
+                ',',
+                "of a server; of several numbers each server gets one at random");
+    options.Add("jobs", jobs, "CSV file with the jobs; without, jobs are generated");
+    options.Add("generate", generate, "how many jobs of the published mix to generate");
+    options.Add("arrival-rate", arrivalRate, "generated jobs a slot, on average");
+    options.Add("policy",
+                policies,
+                ',',
+                "all, or of " + boost::algorithm::join(GetClusterPolicyNames(), ", "));
+    options.Add("objective", objectives, ',', UTILITY_GRAMMAR);
+    options.Add("slots", slots, "number of slots");
+    options.Add("slot-time", slotTime, "how long a slot is");
+    options.Add("reduce-rate", reduceRate, "how fast a worker adds up gradients");
+    options.Add("reservable", reservable, "share of a link's rate that can be reserved");
+    options.Add("contention", contention, "alpha: k rings get 1/(k+alpha(k-1)) of a link each");
+    options.Add("seed", seed, "where chance comes from");
+}
+
+void
+ClusterOptions::Check() const
+{
+    if (topologies.specs.size() != 1)
+    {
+        FailInput("--topology: ", topologies.specs.size(), " of them, expected one");
+    }
+    if (generate == 0)
+    {
+        FailInput("--generate \"0\": expected 1 or more");
+    }
+    if (slots == 0)
+    {
+        FailInput("--slots \"0\": expected 1 or more");
+    }
+    for (const std::string& name : ExpandPolicies())
+    {
+        CreateClusterPolicy(name, seed);
+    }
+    for (const std::string& objective : objectives)
+    {
+        ParseUtility(objective);
+    }
+}
+
+GpuCluster
+ClusterOptions::MakeCluster(uint64_t ownSeed) const
+{
+    GpuCluster cluster{topologies.Make().at(0), {}};
+    std::vector<uint32_t> choices;
+    for (const std::string& text : gpus)
+    {
+        constexpr uint64_t MOST_GPUS = 1024;
+        const uint64_t number = ParseNumber(text, "--gpus");
+        if (number > MOST_GPUS)
+        {
+            FailInput("--gpus \"", text, "\": expected at most ", MOST_GPUS);
+        }
+        choices.push_back(number);
+    }
+    cluster.gpus = DrawGpus(cluster.topology.GetNServers(), choices, ownSeed);
+    cluster.slotSeconds = ParseSlotSeconds(slotTime);
+    cluster.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
+    cluster.reservableShare = ParseFraction(reservable, "--reservable");
+    cluster.contentionAlpha = contention == "0" ? 0 : ParsePositive(contention, "--contention");
+    CheckCluster(cluster);
+    return cluster;
+}
+
+std::vector<Job>
+ClusterOptions::MakeJobs(uint64_t ownSeed) const
+{
+    if (!jobs.empty())
+    {
+        return ReadJobFile(jobs);
+    }
+    JobMix mix;
+    mix.nJobs = generate;
+    mix.arrivalRate = ParsePositive(arrivalRate, "--arrival-rate");
+    mix.slotSeconds = ParseSlotSeconds(slotTime);
+    mix.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
+    mix.seed = ownSeed;
+    return GenerateJobs(mix);
+}
+
+std::vector<std::string>
+ClusterOptions::ExpandPolicies() const
+{
+    std::vector<std::string> names;
+    for (const std::string& name : policies)
+    {
+        const auto more = name == "all" ? GetClusterPolicyNames() : std::vector{name};
+        names.insert(names.end(), more.begin(), more.end());
+    }
+    return names;
+}
+
+} // namespace ns3::allreduce

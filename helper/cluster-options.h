@@ -1,0 +1,77 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_CLUSTER_OPTIONS_H
+#define ALLREDUCE_CLUSTER_OPTIONS_H
+
+#include "allreduce-program-options.h"
+#include "topology-options.h"
+
+#include "ns3/gpu-cluster.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief The options that say which cluster, which jobs, which policies and which objectives.
+ */
+struct ClusterOptions
+{
+    TopologyOptions topologies;                          //!< the network; one only
+    std::vector<std::string> gpus{"4", "8", "16", "32"}; //!< numbers that servers can have
+    std::string jobs;                                    //!< a job file; empty: jobs are generated
+    uint32_t generate{160};                              //!< how many
+    std::string arrivalRate{"1"};                        //!< of generated jobs, a slot
+    std::vector<std::string> policies;   //!< as CreateClusterPolicy takes them, or all
+    std::vector<std::string> objectives; //!< as ParseUtility takes them
+    uint32_t slots{1200};                //!< number of slots
+    std::string slotTime{"60s"};         //!< how long a slot is
+    std::string reduceRate{"80Gbps"};    //!< how fast a worker adds up gradients
+    std::string reservable{"1"};         //!< share of a link that can be reserved
+    std::string contention{"0.1"};       //!< alpha of the contention model
+    uint64_t seed{1};                    //!< where chance comes from
+
+    ClusterOptions();
+
+    /**
+     * Add the options to a program's.
+     *
+     * @param options the program's
+     */
+    void AddTo(ProgramOptions& options);
+
+    /**
+     * Refuse what is not possible.
+     *
+     * @throws InputError that names the option
+     */
+    void Check() const;
+
+    /**
+     * @param ownSeed the seed to use instead of the option's
+     * @return the cluster
+     * @throws InputError that names what is not possible
+     */
+    GpuCluster MakeCluster(uint64_t ownSeed) const;
+
+    /**
+     * @param ownSeed the seed to use instead of the option's
+     * @return the jobs of the file, or generated ones
+     * @throws InputError that names what is not possible
+     */
+    std::vector<Job> MakeJobs(uint64_t ownSeed) const;
+
+    /// @return the names of the policies, all that there are in the place of "all"
+    std::vector<std::string> ExpandPolicies() const;
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_CLUSTER_OPTIONS_H */

@@ -1,0 +1,218 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "worker-processes.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <poll.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// How a worker ends; what it has said is then the task's result or a message.
+enum ExitStatus
+{
+    DONE = 0,
+    FAILED = 1,
+    INPUT_ERROR = 2
+};
+
+[[noreturn]] void
+FailSystem(const std::string& call)
+{
+    throw std::runtime_error(call + ": " + std::strerror(errno));
+}
+
+/// @return whether all could be written
+bool
+WriteAll(int pipe, const std::string& text)
+{
+    std::size_t begin = 0;
+    while (begin < text.size())
+    {
+        const ssize_t written = write(pipe, text.data() + begin, text.size() - begin);
+        if (written < 0 && errno != EINTR)
+        {
+            return false;
+        }
+        begin += std::max<ssize_t>(written, 0);
+    }
+    return true;
+}
+
+/// A worker's life.
+[[noreturn]] void
+Work(int pipe, std::size_t index, const WorkerProcesses::Task& task)
+{
+    ExitStatus status = DONE;
+    std::string text;
+    try
+    {
+        text = task(index);
+    }
+    catch (const InputError& error)
+    {
+        text = error.what();
+        status = INPUT_ERROR;
+    }
+    catch (const std::exception& error)
+    {
+        text = error.what();
+        status = FAILED;
+    }
+    // Not exit(): what this process shares with its parent is for that to clear away.
+    _exit(WriteAll(pipe, text) ? status : FAILED);
+}
+
+/// @return how a process failed; "" if it did not
+std::string
+DescribeEnd(int status, const std::string& text)
+{
+    if (WIFSIGNALED(status))
+    {
+        const int number = WTERMSIG(status);
+        return "its process was ended by signal " + std::to_string(number) + " (" +
+               strsignal(number) + ")";
+    }
+    switch (WEXITSTATUS(status))
+    {
+    case DONE:
+    case INPUT_ERROR:
+        return "";
+    case FAILED:
+        return text.empty() ? "its process failed" : text;
+    default:
+        return "its process ended with status " + std::to_string(WEXITSTATUS(status));
+    }
+}
+
+} // namespace
+
+WorkerProcesses::WorkerProcesses(uint32_t nJobs)
+    : m_nJobs(std::max(nJobs, 1U))
+{
+}
+
+WorkerProcesses::~WorkerProcesses()
+{
+    for (const Worker& worker : m_workers)
+    {
+        kill(worker.pid, SIGKILL);
+        waitpid(worker.pid, nullptr, 0);
+        close(worker.pipe);
+    }
+}
+
+void
+WorkerProcesses::Run(std::size_t nTasks, const Task& task, const Report& report)
+{
+    m_isDone.assign(nTasks, false);
+    m_isInputError.assign(nTasks, false);
+    m_outcomes.assign(nTasks, {});
+    std::size_t nStarted = 0;
+    for (std::size_t nReported = 0; nReported < nTasks;)
+    {
+        while (nStarted < nTasks && m_workers.size() < m_nJobs)
+        {
+            Start(nStarted++, task);
+        }
+        Listen();
+        for (; nReported < nTasks && m_isDone[nReported]; ++nReported)
+        {
+            if (m_isInputError[nReported])
+            {
+                FailInput(m_outcomes[nReported].text);
+            }
+            report(nReported, m_outcomes[nReported]);
+        }
+    }
+}
+
+void
+WorkerProcesses::Start(std::size_t index, const Task& task)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+    {
+        FailSystem("pipe");
+    }
+    const pid_t pid = fork();
+    if (pid < 0)
+    {
+        close(ends[0]);
+        close(ends[1]);
+        FailSystem("fork");
+    }
+    if (pid == 0)
+    {
+        close(ends[0]);
+        Work(ends[1], index, task);
+    }
+    close(ends[1]);
+    m_workers.push_back({pid, ends[0], index, {}});
+}
+
+void
+WorkerProcesses::Listen()
+{
+    std::vector<pollfd> polled;
+    for (const Worker& worker : m_workers)
+    {
+        polled.push_back({worker.pipe, POLLIN, 0});
+    }
+    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR)
+    {
+        FailSystem("poll");
+    }
+    for (std::size_t i = polled.size(); i-- > 0;)
+    {
+        char buffer[4096];
+        const ssize_t size =
+            polled[i].revents ? read(polled[i].fd, buffer, sizeof(buffer)) : ssize_t{-1};
+        if (size > 0)
+        {
+            m_workers[i].text.append(buffer, size);
+        }
+        else if (size == 0)
+        {
+            End(m_workers[i]);
+            m_workers.erase(m_workers.begin() + i);
+        }
+    }
+}
+
+void
+WorkerProcesses::End(Worker& worker)
+{
+    int status = 0;
+    while (waitpid(worker.pid, &status, 0) < 0 && errno == EINTR)
+    {
+    }
+    close(worker.pipe);
+    m_isDone[worker.index] = true;
+    m_isInputError[worker.index] = WIFEXITED(status) && WEXITSTATUS(status) == INPUT_ERROR;
+    Outcome& outcome = m_outcomes[worker.index];
+    outcome.failure = DescribeEnd(status, worker.text);
+    outcome.text = std::move(worker.text);
+}
+
+uint32_t
+GetNCores()
+{
+    return std::max(1U, std::thread::hardware_concurrency());
+}
+
+} // namespace ns3::allreduce

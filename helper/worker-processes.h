@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_WORKER_PROCESSES_H
+#define ALLREDUCE_WORKER_PROCESSES_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Does tasks in processes of their own, several at a time.
+ *
+ * ns-3 has one simulator in a process, so that simulations run side by side only in several. A
+ * process does one task: nothing is left of the tasks before, and if it crashes the others go on.
+ */
+class WorkerProcesses
+{
+  public:
+    /// What came out of a task.
+    struct Outcome
+    {
+        std::string text;    //!< what the task returned
+        std::string failure; //!< how its process failed; "" if it did not
+    };
+
+    /// Does a task, given its number.
+    using Task = std::function<std::string(std::size_t)>;
+    /// Told about each task, in the order of their numbers and as soon as possible.
+    using Report = std::function<void(std::size_t, const Outcome&)>;
+
+    /// @param nJobs how many processes there are at a time, 1 or more
+    explicit WorkerProcesses(uint32_t nJobs);
+
+    /// Ends processes that are still at work.
+    ~WorkerProcesses();
+
+    WorkerProcesses(const WorkerProcesses&) = delete;
+    WorkerProcesses& operator=(const WorkerProcesses&) = delete;
+
+    /**
+     * Do tasks.
+     *
+     * @param nTasks how many
+     * @param task does one of them, in a process of its own
+     * @param report told what came out, in this process
+     * @throws InputError if a task ends with one; those before it have been reported
+     */
+    void Run(std::size_t nTasks, const Task& task, const Report& report);
+
+  private:
+    /// A process at work.
+    struct Worker
+    {
+        pid_t pid;         //!< the process
+        int pipe;          //!< what it says comes from here
+        std::size_t index; //!< its task
+        std::string text;  //!< what it has said
+    };
+
+    void Start(std::size_t index, const Task& task);
+    void Listen();
+    void End(Worker& worker);
+
+    uint32_t m_nJobs;                 //!< how many processes there are at a time
+    std::vector<Worker> m_workers;    //!< those at work
+    std::vector<bool> m_isDone;       //!< by task
+    std::vector<Outcome> m_outcomes;  //!< by task
+    std::vector<bool> m_isInputError; //!< by task: its text is that of an InputError
+};
+
+/// @ingroup allreduce
+/// @return how many processes this machine runs at a time
+uint32_t GetNCores();
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_WORKER_PROCESSES_H */

@@ -1,0 +1,309 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "cluster-simulation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// One trace under one policy.
+class Simulation
+{
+  public:
+    Simulation(const GpuCluster& cluster,
+               const std::vector<Job>& jobs,
+               const JobUtility& utility,
+               ClusterPolicy& policy,
+               uint32_t nSlots)
+        : m_cluster(cluster),
+          m_jobs(jobs),
+          m_utility(utility),
+          m_policy(policy),
+          m_nSlots(nSlots),
+          m_placement(cluster),
+          m_checker(cluster, jobs),
+          m_byArrival(jobs.size()),
+          m_lastServers(jobs.size())
+    {
+        m_result.nJobs = jobs.size();
+        for (const Job& job : jobs)
+        {
+            CheckJob(job);
+            m_result.jobs.push_back(MakeJobState(cluster, job));
+        }
+        std::iota(m_byArrival.begin(), m_byArrival.end(), 0);
+        std::stable_sort(m_byArrival.begin(), m_byArrival.end(), [&](JobId x, JobId y) {
+            return jobs[x].arrivalSlot < jobs[y].arrivalSlot;
+        });
+        policy.Begin({&cluster, &m_result.jobs, &utility, &m_placement});
+    }
+
+    ClusterResult Run(const SlotObserver& observer)
+    {
+        for (uint32_t slot = 0; slot < m_nSlots; ++slot)
+        {
+            Arrive(slot);
+            m_policy.Allocate(slot);
+            RunRings(slot);
+            Check();
+            Account(slot);
+            if (observer)
+            {
+                observer(m_report);
+            }
+            RemoveFinished();
+        }
+        Summarize();
+        return std::move(m_result);
+    }
+
+  private:
+    void Arrive(uint32_t slot)
+    {
+        for (;
+             m_nArrived < m_byArrival.size() && m_jobs[m_byArrival[m_nArrived]].arrivalSlot == slot;
+             ++m_nArrived)
+        {
+            m_policy.AddJob(m_byArrival[m_nArrived]);
+        }
+    }
+
+    /// Lets every ring do what it can in a slot.
+    void RunRings(uint32_t slot)
+    {
+        m_report = SlotReport();
+        m_report.slot = slot;
+        m_report.nActive = m_nArrived - m_result.nFinished;
+        const auto& rings = m_placement.GetRings();
+        const auto bandwidths = FindRingBandwidths(m_cluster, m_jobs, rings);
+        m_report.runs.reserve(rings.size());
+        for (std::size_t i = 0; i < rings.size(); ++i)
+        {
+            const JobState& state = m_result.jobs[rings[i].job];
+            const uint32_t workers = rings[i].GetNWorkers();
+            uint32_t rate = state.rates[workers];
+            if (bandwidths[i] != state.job->bandwidthBps)
+            {
+                const auto time = GetIterationTime(*state.job,
+                                                   workers,
+                                                   bandwidths[i],
+                                                   m_cluster.reduceBytesPerSecond);
+                rate = CountIterations(time.GetTotal(), m_cluster.slotSeconds);
+            }
+            m_report.runs.push_back({rings[i], std::min(rate, state.GetRemaining()), rate});
+        }
+    }
+
+    void Check()
+    {
+        const std::string fault = m_checker.Check(m_report.slot, m_report.runs);
+        if (!fault.empty())
+        {
+            throw std::logic_error("allocation is not possible: " + fault);
+        }
+    }
+
+    /// Adds up what the slot brought.
+    void Account(uint32_t slot)
+    {
+        for (const RingRun& run : m_report.runs)
+        {
+            JobState& state = m_result.jobs[run.ring.job];
+            const uint32_t workers = run.ring.GetNWorkers();
+            const double cost =
+                workers * m_utility.GetWorkerSlotCost(state) * state.GetBusyPart(run.rate);
+            const double before = m_utility.GetBenefit(state, state.iterations);
+            state.iterations += run.iterations;
+            state.workerSlots += workers;
+            m_report.gain += m_utility.GetBenefit(state, state.iterations) - before - cost;
+            m_result.workerSlotCost += cost;
+            m_meanCost += cost * GetSlotWeight(slot);
+            NoteMove(run.ring);
+            if (state.IsFinished())
+            {
+                state.endSlot = slot;
+                ++m_result.nFinished;
+            }
+        }
+        m_result.utility += m_report.gain;
+        m_result.meanUtility += m_report.gain * GetSlotWeight(slot);
+        m_report.utility = m_result.utility;
+        m_report.nFinished = m_result.nFinished;
+        m_report.gpuUse = 1 - double(m_placement.GetNFreeGpus()) / m_placement.GetNGpus();
+        m_report.linkUse = double(m_placement.GetReservedBps()) /
+                           std::max<uint64_t>(1, m_placement.GetReservableBps());
+        m_result.meanGpuUse += m_report.gpuUse / m_nSlots;
+        m_result.meanLinkUse += m_report.linkUse / m_nSlots;
+        CompareWithBound(slot);
+    }
+
+    /// @return in how many of the slots that are averaged over a gain in this one is there
+    double GetSlotWeight(uint32_t slot) const
+    {
+        return double(m_nSlots - slot) / m_nSlots;
+    }
+
+    void CompareWithBound(uint32_t slot)
+    {
+        const auto bound = m_policy.GetSlotBound();
+        m_hasBounds = m_hasBounds && bound;
+        if (bound && *bound > 0)
+        {
+            m_bounds += *bound;
+            m_meanBounds += *bound * GetSlotWeight(slot);
+            m_result.worstSlotShare = std::min(m_result.worstSlotShare, m_report.gain / *bound);
+        }
+    }
+
+    void NoteMove(const RingEmbedding& ring)
+    {
+        auto& last = m_lastServers[ring.job];
+        m_result.nMoves += !last.empty() && last != ring.servers;
+        last = ring.servers;
+    }
+
+    void RemoveFinished()
+    {
+        for (const RingRun& run : m_report.runs)
+        {
+            if (m_result.jobs[run.ring.job].IsFinished())
+            {
+                m_placement.Remove(run.ring.job);
+                m_policy.RemoveJob(run.ring.job);
+            }
+        }
+    }
+
+    void Summarize()
+    {
+        if (m_hasBounds && m_result.utility > 0)
+        {
+            // The best possible utility is at most what was reached, paid and could be gained.
+            const double best = m_result.utility + m_result.workerSlotCost + m_bounds;
+            m_result.guaranteedShare = m_result.utility / best;
+            const double bestMean = m_result.meanUtility + m_meanCost + m_meanBounds;
+            m_result.guaranteedMeanShare = m_result.meanUtility / bestMean;
+        }
+        SummarizeCompletion();
+        SummarizeFairness();
+    }
+
+    void SummarizeCompletion()
+    {
+        std::vector<double> slots;
+        for (const JobState& state : m_result.jobs)
+        {
+            if (state.IsFinished())
+            {
+                slots.push_back(state.endSlot - state.job->arrivalSlot + 1);
+                m_result.lastEndSlot = std::max<double>(m_result.lastEndSlot, state.endSlot);
+            }
+        }
+        if (!slots.empty())
+        {
+            std::sort(slots.begin(), slots.end());
+            m_result.meanCompletionSlots =
+                std::accumulate(slots.begin(), slots.end(), 0.0) / slots.size();
+            m_result.p95CompletionSlots = slots[(slots.size() - 1) * 95 / 100];
+        }
+    }
+
+    void SummarizeFairness()
+    {
+        double sum = 0;
+        double sumOfSquares = 0;
+        uint32_t nJobs = 0;
+        for (const JobState& state : m_result.jobs)
+        {
+            const uint32_t best = *std::max_element(state.rates.begin(), state.rates.end());
+            if (state.job->arrivalSlot >= m_nSlots || best == 0)
+            {
+                continue;
+            }
+            const uint32_t end = state.IsFinished() ? state.endSlot : m_nSlots - 1;
+            const double speed =
+                state.iterations / (double(end - state.job->arrivalSlot + 1) * best);
+            sum += speed;
+            sumOfSquares += speed * speed;
+            ++nJobs;
+        }
+        m_result.fairness = sumOfSquares > 0 ? sum * sum / (nJobs * sumOfSquares) : 0;
+    }
+
+    const GpuCluster& m_cluster;    //!< where
+    const std::vector<Job>& m_jobs; //!< by id
+    const JobUtility& m_utility;    //!< what progress is worth
+    ClusterPolicy& m_policy;        //!< who allocates
+    uint32_t m_nSlots;              //!< number of slots
+    RingPlacement m_placement;      //!< the rings
+    AllocationChecker m_checker;    //!< looks at every slot
+    std::vector<JobId> m_byArrival; //!< jobs in the order in which they arrive
+    std::size_t m_nArrived{0};      //!< how many have
+    SlotReport m_report;            //!< of this slot
+    ClusterResult m_result;         //!< what comes out
+    bool m_hasBounds{true};         //!< whether the policy knows a bound for every slot
+    double m_bounds{0};             //!< their sum
+    double m_meanBounds{0};         //!< the same, weighted as meanUtility is
+    double m_meanCost{0};           //!< cost of worker-slots, weighted in this way
+    std::vector<std::vector<NodeId>> m_lastServers; //!< by job: of its last ring
+};
+
+} // namespace
+
+ClusterResult
+PlayTrace(const GpuCluster& cluster,
+          const std::vector<Job>& jobs,
+          const JobUtility& utility,
+          ClusterPolicy& policy,
+          uint32_t nSlots,
+          const SlotObserver& observer)
+{
+    CheckCluster(cluster);
+    return Simulation(cluster, jobs, utility, policy, nSlots).Run(observer);
+}
+
+std::vector<double>
+FindRingBandwidths(const GpuCluster& cluster,
+                   const std::vector<Job>& jobs,
+                   const std::vector<RingEmbedding>& rings)
+{
+    const Topology& topology = cluster.topology;
+    std::vector<uint32_t> nSharing(topology.GetNDirectedLinks(), 0);
+    for (const RingEmbedding& ring : rings)
+    {
+        if (ring.bandwidthBps == 0)
+        {
+            for (const DirectedLinkId link : GetLinks(topology, ring))
+            {
+                ++nSharing[link];
+            }
+        }
+    }
+    std::vector<double> bandwidths;
+    for (const RingEmbedding& ring : rings)
+    {
+        double bandwidth = jobs[ring.job].bandwidthBps;
+        if (ring.bandwidthBps == 0)
+        {
+            for (const DirectedLinkId link : GetLinks(topology, ring))
+            {
+                bandwidth = std::min(bandwidth,
+                                     GetContendedBandwidth(topology.GetLink(link / 2).rateBps,
+                                                           nSharing[link],
+                                                           cluster.contentionAlpha));
+            }
+        }
+        bandwidths.push_back(bandwidth);
+    }
+    return bandwidths;
+}
+
+} // namespace ns3::allreduce

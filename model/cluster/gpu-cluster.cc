@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "gpu-cluster.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <boost/random/uniform_int_distribution.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+void
+RequirePositive(const char* what, double value)
+{
+    if (!(value > 0 && std::isfinite(value)))
+    {
+        FailInput("cluster: ", what, " is ", value, ", expected more than 0");
+    }
+}
+
+} // namespace
+
+uint32_t
+GpuCluster::GetNGpus() const
+{
+    return std::accumulate(gpus.begin(), gpus.end(), 0u);
+}
+
+uint64_t
+GpuCluster::GetReservable(DirectedLinkId link) const
+{
+    return reservableShare * topology.GetLink(link / 2).rateBps;
+}
+
+void
+CheckCluster(const GpuCluster& cluster)
+{
+    if (cluster.gpus.size() != cluster.topology.GetNServers())
+    {
+        FailInput("cluster: GPUs of ",
+                  cluster.gpus.size(),
+                  " servers, expected ",
+                  cluster.topology.GetNServers());
+    }
+    RequirePositive("the number of GPUs", cluster.GetNGpus());
+    RequirePositive("the length of a slot", cluster.slotSeconds);
+    RequirePositive("the speed of reduction", cluster.reduceBytesPerSecond);
+    if (!(cluster.reservableShare >= 0 && cluster.reservableShare <= 1))
+    {
+        FailInput("cluster: the reservable share is ",
+                  cluster.reservableShare,
+                  ", expected 0 to 1");
+    }
+    if (!(cluster.contentionAlpha >= 0 && std::isfinite(cluster.contentionAlpha)))
+    {
+        FailInput("cluster: contention alpha is ", cluster.contentionAlpha, ", expected 0 or more");
+    }
+}
+
+std::vector<uint32_t>
+DrawGpus(uint32_t nServers, const std::vector<uint32_t>& choices, uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    boost::random::uniform_int_distribution<std::size_t> draw(0, choices.size() - 1);
+    std::vector<uint32_t> gpus(nServers);
+    std::generate(gpus.begin(), gpus.end(), [&] { return choices[draw(random)]; });
+    return gpus;
+}
+
+JobState
+MakeJobState(const GpuCluster& cluster, const Job& job)
+{
+    JobState state;
+    state.job = &job;
+    state.rates.push_back(0);
+    for (uint32_t workers = 1; workers <= job.maxWorkers; ++workers)
+    {
+        const double seconds =
+            GetIterationTime(job, workers, job.bandwidthBps, cluster.reduceBytesPerSecond)
+                .GetTotal();
+        state.rates.push_back(CountIterations(seconds, cluster.slotSeconds));
+    }
+    return state;
+}
+
+} // namespace ns3::allreduce

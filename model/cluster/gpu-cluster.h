@@ -1,0 +1,75 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_GPU_CLUSTER_H
+#define ALLREDUCE_GPU_CLUSTER_H
+
+#include "cluster-job.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Servers with GPUs, joined by links whose bandwidth can be reserved, in slots of time.
+ */
+struct GpuCluster
+{
+    Topology topology;                 //!< servers, switches and links
+    std::vector<uint32_t> gpus;        //!< by server
+    double slotSeconds{60};            //!< how long a slot is
+    double reduceBytesPerSecond{1e10}; //!< G: how fast a worker adds up gradients
+    double reservableShare{1};         //!< how much of a link's rate can be reserved
+    double contentionAlpha{0.1};       //!< see GetContendedBandwidth
+
+    /// @return the GPUs of all servers
+    uint32_t GetNGpus() const;
+
+    /**
+     * @param link one direction of a link
+     * @return bit/s that can be reserved on it
+     */
+    uint64_t GetReservable(DirectedLinkId link) const;
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param cluster a cluster
+ * @throws InputError that says what is not possible
+ */
+void CheckCluster(const GpuCluster& cluster);
+
+/**
+ * @ingroup allreduce
+ *
+ * Give every server one of several numbers of GPUs at random.
+ *
+ * @param nServers number of servers
+ * @param choices the numbers to choose from
+ * @param seed where chance comes from
+ * @return by server
+ */
+std::vector<uint32_t> DrawGpus(uint32_t nServers,
+                               const std::vector<uint32_t>& choices,
+                               uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param cluster where the job runs
+ * @param job a job, which must outlive the state
+ * @return the job before its first iteration
+ */
+JobState MakeJobState(const GpuCluster& cluster, const Job& job);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_GPU_CLUSTER_H */

@@ -1,0 +1,333 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "ring-placement.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// From how many servers a ring is tried to grow.
+constexpr std::size_t MOST_ATTEMPTS = 8;
+
+} // namespace
+
+RingPlacement::RingPlacement(const GpuCluster& cluster)
+    : m_cluster(cluster),
+      m_nGpus(cluster.GetNGpus()),
+      m_free(cluster.gpus.size(), 0),
+      m_byFree(1 + *std::max_element(cluster.gpus.begin(), cluster.gpus.end())),
+      m_place(cluster.gpus.size(), 0),
+      m_freeBps(cluster.topology.GetNDirectedLinks()),
+      m_search(cluster.topology, m_freeBps)
+{
+    for (NodeId server = 0; server < m_free.size(); ++server)
+    {
+        m_place[server] = m_byFree[0].size();
+        m_byFree[0].push_back(server);
+    }
+    for (NodeId server = m_free.size(); server-- > 0;)
+    {
+        SetFree(server, cluster.gpus[server]);
+    }
+    for (DirectedLinkId link = 0; link < m_freeBps.size(); ++link)
+    {
+        m_freeBps[link] = cluster.GetReservable(link);
+        m_reservableBps += m_freeBps[link];
+    }
+}
+
+void
+RingPlacement::SetFree(NodeId server, uint32_t nFree)
+{
+    // The last of the old list takes the server's place there.
+    std::vector<NodeId>& before = m_byFree[m_free[server]];
+    m_place[before.back()] = m_place[server];
+    before[m_place[server]] = before.back();
+    before.pop_back();
+    m_nFree += nFree - m_free[server];
+    m_free[server] = nFree;
+    m_place[server] = m_byFree[nFree].size();
+    m_byFree[nFree].push_back(server);
+}
+
+bool
+RingPlacement::Place(JobId job, uint32_t workers, uint64_t bandwidthBps)
+{
+    if (workers > m_nFree)
+    {
+        return false;
+    }
+    if (PlaceOnOne(job, workers, bandwidthBps))
+    {
+        return true;
+    }
+    const auto firsts = FindRoomiest(MOST_ATTEMPTS);
+    return std::any_of(firsts.begin(), firsts.end(), [&](NodeId first) {
+        return PlaceFrom(first, job, workers, bandwidthBps);
+    });
+}
+
+bool
+RingPlacement::PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps)
+{
+    for (std::size_t nFree = workers; nFree < m_byFree.size(); ++nFree)
+    {
+        if (!m_byFree[nFree].empty())
+        {
+            RingEmbedding ring;
+            ring.job = job;
+            ring.bandwidthBps = bandwidthBps;
+            AddShare(ring, {m_byFree[nFree].back(), workers});
+            Keep(std::move(ring));
+            return true;
+        }
+    }
+    return false;
+}
+
+/// @return servers with free GPUs, those with most first
+std::vector<NodeId>
+RingPlacement::FindRoomiest(std::size_t most) const
+{
+    std::vector<NodeId> servers;
+    for (std::size_t nFree = m_byFree.size() - 1; nFree > 0 && servers.size() < most; --nFree)
+    {
+        const std::vector<NodeId>& equal = m_byFree[nFree];
+        const std::size_t n = std::min(equal.size(), most - servers.size());
+        servers.insert(servers.end(), equal.rbegin(), equal.rbegin() + n);
+    }
+    return servers;
+}
+
+bool
+RingPlacement::PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t bandwidthBps)
+{
+    RingEmbedding ring;
+    ring.job = job;
+    ring.bandwidthBps = bandwidthBps;
+    uint32_t nMissing = workers - std::min(workers, m_free[first]);
+    AddShare(ring, {first, workers - nMissing});
+    while (nMissing > 0)
+    {
+        // Just enough room is best, then much room; a server of this ring has none left.
+        const auto score = [this, nMissing](NodeId server) -> int64_t {
+            const int64_t nFree = m_free[server];
+            return nFree == 0 ? -1 : nFree >= nMissing ? 2 * int64_t(m_nGpus) - nFree : nFree;
+        };
+        m_search.SetBlocked(ring.servers);
+        const Path path = m_search.FindNearest(ring.servers.back(), bandwidthBps, score);
+        if (!AddPath(ring, path))
+        {
+            return false;
+        }
+        const uint32_t share = std::min(nMissing, m_free[path.back()]);
+        AddShare(ring, {path.back(), share});
+        nMissing -= share;
+    }
+    if (!Close(ring))
+    {
+        return false;
+    }
+    Keep(std::move(ring));
+    return true;
+}
+
+bool
+RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64_t bandwidthBps)
+{
+    RingEmbedding ring;
+    ring.job = job;
+    ring.bandwidthBps = bandwidthBps;
+    std::vector<NodeId> members;
+    for (const ServerShare& share : shares)
+    {
+        members.push_back(share.server);
+    }
+    for (std::size_t i = 0; i < shares.size(); ++i)
+    {
+        AddShare(ring, shares[i]);
+        if (i + 1 == shares.size())
+        {
+            break;
+        }
+        m_search.SetBlocked(members);
+        const Path path = m_search.FindNearest(shares[i].server, bandwidthBps, [&](NodeId server) {
+            return server == shares[i + 1].server ? 0 : -1;
+        });
+        if (!AddPath(ring, path))
+        {
+            return false;
+        }
+    }
+    if (!Close(ring))
+    {
+        return false;
+    }
+    Keep(std::move(ring));
+    return true;
+}
+
+void
+RingPlacement::AddShare(RingEmbedding& ring, ServerShare share)
+{
+    ring.servers.push_back(share.server);
+    ring.workers.push_back(share.workers);
+    SetFree(share.server, m_free[share.server] - share.workers);
+}
+
+/// @return whether there was a path; if not, the ring is undone
+bool
+RingPlacement::AddPath(RingEmbedding& ring, const Path& path)
+{
+    if (path.empty())
+    {
+        Undo(ring);
+        return false;
+    }
+    Reserve(ring, path);
+    ring.paths.push_back(path);
+    return true;
+}
+
+/// Joins the last server to the first. @return whether that was possible; if not, it is undone
+bool
+RingPlacement::Close(RingEmbedding& ring)
+{
+    if (ring.servers.size() == 1)
+    {
+        return true;
+    }
+    m_search.SetBlocked(ring.servers);
+    const NodeId first = ring.servers.front();
+    return AddPath(
+        ring,
+        m_search.FindNearest(ring.servers.back(), ring.bandwidthBps, [first](NodeId server) {
+            return server == first ? 0 : -1;
+        }));
+}
+
+void
+RingPlacement::Reserve(const RingEmbedding& ring, const Path& path)
+{
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+    {
+        const auto link = *m_cluster.topology.FindDirectedLink(path[i], path[i + 1]);
+        m_freeBps[link] -= ring.bandwidthBps;
+        m_reservedBps += ring.bandwidthBps;
+    }
+}
+
+void
+RingPlacement::Undo(const RingEmbedding& ring)
+{
+    for (std::size_t i = 0; i < ring.servers.size(); ++i)
+    {
+        SetFree(ring.servers[i], m_free[ring.servers[i]] + ring.workers[i]);
+    }
+    for (const DirectedLinkId link : GetLinks(m_cluster.topology, ring))
+    {
+        m_freeBps[link] += ring.bandwidthBps;
+        m_reservedBps -= ring.bandwidthBps;
+    }
+}
+
+void
+RingPlacement::Keep(RingEmbedding ring)
+{
+    if (ring.job >= m_ringOfJob.size())
+    {
+        m_ringOfJob.resize(ring.job + 1, NO_RING);
+    }
+    m_ringOfJob[ring.job] = m_rings.size();
+    m_rings.push_back(std::move(ring));
+}
+
+RingEmbedding
+RingPlacement::Remove(JobId job)
+{
+    const uint32_t index = m_ringOfJob[job];
+    RingEmbedding ring = std::move(m_rings[index]);
+    if (index + 1 < m_rings.size())
+    {
+        m_rings[index] = std::move(m_rings.back());
+        m_ringOfJob[m_rings[index].job] = index;
+    }
+    m_rings.pop_back();
+    m_ringOfJob[job] = NO_RING;
+    Undo(ring);
+    return ring;
+}
+
+void
+RingPlacement::Restore(RingEmbedding ring)
+{
+    for (std::size_t i = 0; i < ring.servers.size(); ++i)
+    {
+        SetFree(ring.servers[i], m_free[ring.servers[i]] - ring.workers[i]);
+    }
+    for (const Path& path : ring.paths)
+    {
+        Reserve(ring, path);
+    }
+    Keep(std::move(ring));
+}
+
+void
+RingPlacement::Clear()
+{
+    while (!m_rings.empty())
+    {
+        Remove(m_rings.back().job);
+    }
+}
+
+const RingEmbedding*
+RingPlacement::Find(JobId job) const
+{
+    return job < m_ringOfJob.size() && m_ringOfJob[job] != NO_RING ? &m_rings[m_ringOfJob[job]]
+                                                                   : nullptr;
+}
+
+const std::vector<RingEmbedding>&
+RingPlacement::GetRings() const
+{
+    return m_rings;
+}
+
+uint32_t
+RingPlacement::GetNFreeGpus() const
+{
+    return m_nFree;
+}
+
+uint32_t
+RingPlacement::GetNFreeGpus(NodeId server) const
+{
+    return m_free[server];
+}
+
+uint32_t
+RingPlacement::GetNGpus() const
+{
+    return m_nGpus;
+}
+
+uint64_t
+RingPlacement::GetReservedBps() const
+{
+    return m_reservedBps;
+}
+
+uint64_t
+RingPlacement::GetReservableBps() const
+{
+    return m_reservableBps;
+}
+
+} // namespace ns3::allreduce
