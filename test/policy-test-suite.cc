@@ -7,6 +7,8 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
 #include "ns3/broadcast-environment.h"
+#include "ns3/cut-servers.h"
+#include "ns3/plan-imitation.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-rollout.h"
 #include "ns3/schedule-verifier.h"
@@ -18,6 +20,7 @@
 #include "ns3/training-problems.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -322,6 +325,135 @@ class EnvironmentTestCase : public TestCase
     }
 };
 
+/// Servers that must stay, so that the others can still be merged.
+class CutServersTestCase : public TestCase
+{
+  public:
+    CutServersTestCase()
+        : TestCase("Cut servers are those without which the others of a set are not joined")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        std::mt19937_64 random(11);
+        for (uint32_t trial = 0; trial < 300; ++trial)
+        {
+            const uint32_t nServers = 2 + random() % 80;
+            BitMatrix joined(nServers, nServers);
+            for (uint32_t i = 0; i < nServers + random() % nServers; ++i)
+            {
+                const NodeId x = random() % nServers;
+                const NodeId y = random() % nServers;
+                if (x != y)
+                {
+                    joined.Set(x, y);
+                    joined.Set(y, x);
+                }
+            }
+            CheckSet(joined, nServers, random);
+        }
+    }
+
+    void CheckSet(const BitMatrix& joined, uint32_t nServers, std::mt19937_64& random)
+    {
+        BitMatrix members(1, nServers);
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            if (random() % 4 > 0)
+            {
+                members.Set(0, server);
+            }
+        }
+        const NodeId first = random() % nServers;
+        members.Set(0, first);
+        CutServers cutServers(joined);
+        const auto& cuts = cutServers.Find(members.GetRow(0), first);
+        const uint32_t nParts = CountParts(joined, members, nServers);
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            if (server == first || !members.Test(0, server))
+            {
+                continue;
+            }
+            BitMatrix others = members;
+            others.Clear(0, server);
+            const bool isCut = CountParts(joined, others, nServers) > nParts;
+            NS_TEST_ASSERT_MSG_EQ((cuts[server / 64] >> server % 64 & 1), isCut, server);
+        }
+    }
+
+    /// @return how many parts a set falls into, by brute force
+    uint32_t CountParts(const BitMatrix& joined, const BitMatrix& members, uint32_t nServers)
+    {
+        std::set<NodeId> left;
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            if (members.Test(0, server))
+            {
+                left.insert(server);
+            }
+        }
+        uint32_t nParts = 0;
+        for (; !left.empty(); ++nParts)
+        {
+            std::vector<NodeId> queue{*left.begin()};
+            left.erase(left.begin());
+            for (std::size_t i = 0; i < queue.size(); ++i)
+            {
+                for (auto next = left.begin(); next != left.end();)
+                {
+                    const bool isNeighbor = joined.Test(queue[i], *next);
+                    if (isNeighbor)
+                    {
+                        queue.push_back(*next);
+                    }
+                    next = isNeighbor ? left.erase(next) : std::next(next);
+                }
+            }
+        }
+        return nParts;
+    }
+};
+
+/// Forward policies begin by following mirrored plans.
+class ImitationTestCase : public TestCase
+{
+  public:
+    ImitationTestCase()
+        : TestCase("A mirrored plan can be followed to its end, every pick being one on offer")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const PlanMode mode : {PlanMode::MIRRORED, PlanMode::FORWARD})
+        {
+            for (const char* spec : {"bcube:4,1", "dcell:3,1", "bcube:2,2"})
+            {
+                const TrainingProblem problem = MakeFullProblem(mode, ParseTopology(spec), 2);
+                const std::vector<WorkloadList> plan = PlanGreedily(problem, 3);
+                std::size_t nWorkloads = 0;
+                for (const WorkloadList& round : plan)
+                {
+                    nWorkloads += round.GetSize();
+                }
+                const auto environment = problem.MakeEnvironment();
+                const EpisodeRecord record = RecordPlan(*environment, plan, PolicyWeights(mode), 5);
+                const auto isPick = [](const Decision& d) { return d.head == PolicyHead::CHUNK; };
+                NS_TEST_ASSERT_MSG_EQ(environment->GetNTransfersLeft(), 0, spec);
+                NS_TEST_ASSERT_MSG_EQ(record.nRounds, plan.size(), spec);
+                NS_TEST_ASSERT_MSG_EQ(
+                    std::count_if(record.decisions.begin(), record.decisions.end(), isPick),
+                    nWorkloads,
+                    spec);
+            }
+        }
+    }
+};
+
 /// What is recorded for training is what was decided.
 class RecordTestCase : public TestCase
 {
@@ -611,6 +743,8 @@ class PolicyTestSuite : public TestSuite
     {
         AddTestCase(new MaskTestCase);
         AddTestCase(new EnvironmentTestCase);
+        AddTestCase(new CutServersTestCase);
+        AddTestCase(new ImitationTestCase);
         AddTestCase(new RecordTestCase);
         AddTestCase(new CheckpointTestCase);
         AddTestCase(new HrlSchedulerTestCase);

@@ -16,10 +16,9 @@ namespace ns3::allreduce
 BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem)
     : PlanningEnvironment(*problem.topology, problem.capacity, problem.nChunks, PlanMode::MIRRORED),
       m_held(problem.holders),
-      m_holders(m_nChunks, m_nServers),
-      m_covered(m_nChunks, m_nServers),
       m_initial(problem.holders),
-      m_nHolders(m_nChunks, 0)
+      m_spread(m_around, m_nChunks),
+      m_nHolders(m_spread.GetCounts())
 {
     const BitMatrix receivers = FindReceivers(problem);
     for (NodeId server = 0; server < m_nServers; ++server)
@@ -35,7 +34,7 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem)
             AddHolder(server, chunk);
             if (isHeld)
             {
-                Cover(server, chunk);
+                m_spread.Cover(server, chunk);
             }
         }
         m_nTransfersLeft += m_inNeed[server];
@@ -48,17 +47,8 @@ void
 BroadcastEnvironment::AddHolder(NodeId server, ChunkId chunk)
 {
     m_refused.Set(server, chunk);
-    m_holders.Set(chunk, server);
-    m_rarity[chunk] = ++m_nHolders[chunk];
-}
-
-void
-BroadcastEnvironment::Cover(NodeId server, ChunkId chunk)
-{
-    for (std::size_t i = 0; i < m_covered.GetRowWords(); ++i)
-    {
-        m_covered.GetRow(chunk)[i] |= m_around.nearest.GetRow(server)[i];
-    }
+    m_spread.AddHolder(server, chunk);
+    m_rarity[chunk] = m_nHolders[chunk];
 }
 
 uint64_t
@@ -141,7 +131,7 @@ BroadcastEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
             4 * (holders - fewest) / n,
             4 * (most - holders) / n,
             Share(m_round, m_target),
-            CountLacking(m_covered.GetRow(chunk), chunk) / n,
+            m_spread.CountFrontier(chunk) / n,
             doublings / 7,
             std::min(2.0F, doublings / roundsLeft),
             std::min(3.0F, (n - holders) / roundsLeft * m_nChunks / m_totalInCapacity),
@@ -281,12 +271,6 @@ BroadcastEnvironment::WriteSenderFeatures(uint32_t port, std::vector<float>& row
     }
 }
 
-uint32_t
-BroadcastEnvironment::CountLacking(const uint64_t* servers, ChunkId chunk) const
-{
-    return CountAndNot(servers, m_holders.GetRow(chunk), m_holders.GetRowWords());
-}
-
 void
 BroadcastEnvironment::WriteItemFeatures(uint32_t port,
                                         const Sender& sender,
@@ -295,10 +279,6 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
 {
     const NodeId receiver = m_around.ports[port].server;
     const float n = m_nServers;
-    const float nNearest = std::max(1U, m_around.nNearest[receiver]);
-    const float nAroundTwo = std::max(1U, m_around.nAroundTwo[receiver]);
-    const float nAtPort = std::max(1U, m_around.nNearestAtPort[port]);
-    const float nDirect = m_around.nDirect[receiver];
     const float slack = GetSlack(receiver);
     uint32_t fewest = std::numeric_limits<uint32_t>::max();
     for (const ChunkId chunk : items)
@@ -308,46 +288,26 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
     rows.clear();
     for (const ChunkId chunk : items)
     {
-        const uint64_t* holders = m_holders.GetRow(chunk);
-        const uint64_t* covered = m_covered.GetRow(chunk);
-        const uint64_t* nearest = m_around.nearest.GetRow(receiver);
-        const float nHolders = m_nHolders[chunk];
-        float mostElsewhere = 0;
-        for (uint32_t p = m_around.firstPort[receiver]; p < m_around.firstPort[receiver + 1]; ++p)
-        {
-            if (p != port)
-            {
-                const float lacking = CountLacking(m_around.nearestAtPort.GetRow(p), chunk);
-                mostElsewhere = std::max(mostElsewhere, Share(lacking, m_around.nNearestAtPort[p]));
-            }
-        }
-        uint32_t nLacking = 0;
-        uint32_t nNewlyCovered = 0;
-        for (std::size_t i = 0; i < m_holders.GetRowWords(); ++i)
-        {
-            nLacking += __builtin_popcountll(nearest[i] & ~holders[i]);
-            nNewlyCovered += __builtin_popcountll(nearest[i] & ~holders[i] & ~covered[i]);
-        }
-        const float lackingAtPort = CountLacking(m_around.nearestAtPort.GetRow(port), chunk);
-        const float lackingDirect = CountLacking(m_around.direct.GetRow(receiver), chunk);
+        const ChunkSpread::Lack lack = m_spread.FindLack(port, chunk);
+        const float holders = m_nHolders[chunk];
         const float features[] = {
-            nHolders / n,
-            4 * (nHolders - static_cast<float>(m_meanHolders)) / n,
-            4 * (nHolders - fewest) / n,
-            nLacking / nNearest,
-            CountLacking(m_around.aroundTwo.GetRow(receiver), chunk) / nAroundTwo,
-            mostElsewhere,
-            lackingAtPort / nAtPort,
-            Share(lackingDirect, nDirect),
-            nDirect > 0 ? 1.0F : 0.0F,
+            holders / n,
+            4 * (holders - static_cast<float>(m_meanHolders)) / n,
+            4 * (holders - fewest) / n,
+            lack.nearest,
+            lack.aroundTwo,
+            lack.mostElsewhere,
+            lack.atPort,
+            lack.direct,
+            m_around.nDirect[receiver] > 0 ? 1.0F : 0.0F,
             Share(m_round, m_target),
             m_initial.Test(sender.server, chunk) ? 1.0F : 0.0F,
-            nHolders == 1 ? 1.0F : 0.0F,
-            std::log2(n / nHolders) / 7,
-            (nHolders - m_nHoldersBefore[chunk]) / 4,
+            holders == 1 ? 1.0F : 0.0F,
+            std::log2(n / holders) / 7,
+            (holders - m_nHoldersBefore[chunk]) / 4,
             slack,
-            nNewlyCovered / nNearest,
-            Share(CountLacking(covered, chunk), n - nHolders),
+            lack.newlyCovered,
+            Share(m_spread.CountFrontier(chunk), n - holders),
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -359,7 +319,7 @@ BroadcastEnvironment::Apply(uint32_t item, const Path& path, WorkloadList& round
     const NodeId receiver = path.back();
     m_held.Set(receiver, item);
     AddHolder(receiver, item);
-    Cover(receiver, item);
+    m_spread.Cover(receiver, item);
     --m_inNeed[receiver];
     --m_nTransfersLeft;
     round.Add(item, WorkloadKind::BROADCAST, path);

@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_BROADCAST_ENVIRONMENT_H
 #define ALLREDUCE_BROADCAST_ENVIRONMENT_H
 
+#include "chunk-spread.h"
 #include "planning-environment.h"
 
 #include "ns3/broadcast-problem.h"
@@ -58,19 +59,16 @@ class BroadcastEnvironment : public PlanningEnvironment
     void WritePortFeatures(uint32_t port, float* row) const override;
 
     void AddHolder(NodeId server, ChunkId chunk);
-    void Cover(NodeId server, ChunkId chunk);
     Stock FindStock(NodeId sender, NodeId receiver) const;
-    uint32_t CountLacking(const uint64_t* servers, ChunkId chunk) const;
 
-    BitMatrix m_held;                       //!< [server][chunk]: can be sent from the next round on
-    BitMatrix m_holders;                    //!< [chunk][server]: held, coming or not wanted
-    BitMatrix m_covered;                    //!< [chunk][server]: near a holder
-    BitMatrix m_initial;                    //!< [server][chunk]: held from the start
-    std::vector<uint32_t> m_nHolders;       //!< by chunk
-    std::vector<uint32_t> m_nHoldersBefore; //!< by chunk, at the beginning of the round
-    uint64_t m_nTransfersLeft{0};           //!< sum of m_inNeed
-    uint32_t m_firstTarget{0};              //!< m_target at the start
-    double m_meanHolders{1};                //!< at the beginning of the round
+    BitMatrix m_held;     //!< [server][chunk]: can be sent from the next round on
+    BitMatrix m_initial;  //!< [server][chunk]: held from the start
+    ChunkSpread m_spread; //!< what is held, coming or not wanted
+    const std::vector<uint32_t>& m_nHolders; //!< by chunk: of m_spread
+    std::vector<uint32_t> m_nHoldersBefore;  //!< by chunk, at the beginning of the round
+    uint64_t m_nTransfersLeft{0};            //!< sum of m_inNeed
+    uint32_t m_firstTarget{0};               //!< m_target at the start
+    double m_meanHolders{1};                 //!< at the beginning of the round
 };
 
 } // namespace ns3::allreduce

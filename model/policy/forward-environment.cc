@@ -47,11 +47,11 @@ ForwardEnvironment::ForwardEnvironment(const AllReduceState& state)
       m_state(state),
       m_reach(m_nServers, m_nServers),
       m_cuts(m_reach),
-      m_nHolders(m_nChunks, 0),
+      m_spread(m_around, m_nChunks),
       m_nPartials(m_nChunks, 0)
 {
     FindReach();
-    CountHolders();
+    FindHolders();
     CountNeeds();
     FindIncomplete();
     m_target = GetRoundsNeeded();
@@ -77,20 +77,17 @@ ForwardEnvironment::FindReach()
 }
 
 void
-ForwardEnvironment::CountHolders()
+ForwardEnvironment::FindHolders()
 {
-    m_holders = BitMatrix(m_nChunks, m_nServers);
+    m_spread = ChunkSpread(m_around, m_nChunks);
     m_partials = BitMatrix(m_nChunks, m_nServers);
-    m_covered = BitMatrix(m_nChunks, m_nServers);
-    std::fill(m_nHolders.begin(), m_nHolders.end(), 0);
     std::fill(m_nPartials.begin(), m_nPartials.end(), 0);
     const std::size_t nWords = m_state.GetFinals().GetRowWords();
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         ForEachBit(m_state.GetFinals().GetRow(server), nWords, [&](ChunkId chunk) {
-            m_holders.Set(chunk, server);
-            ++m_nHolders[chunk];
-            Cover(server, chunk);
+            m_spread.AddHolder(server, chunk);
+            m_spread.Cover(server, chunk);
         });
         ForEachBit(m_state.GetPartials().GetRow(server), nWords, [&](ChunkId chunk) {
             m_partials.Set(chunk, server);
@@ -112,13 +109,13 @@ ForwardEnvironment::CountNeeds()
         const NodeId root = m_state.GetRoots()[chunk];
         const bool isFinal = m_state.IsFinal(chunk);
         m_nTransfersLeft +=
-            isFinal ? m_nServers - m_nHolders[chunk] : m_nPartials[chunk] + m_nServers - 2;
+            isFinal ? m_nServers - CountHolders(chunk) : m_nPartials[chunk] + m_nServers - 2;
         m_nAwaited[root] += !isFinal;
         m_inNeed[root] += !isFinal;
-        m_outNeed[root] += m_nHolders[chunk] <= 1 && m_nServers > 1;
+        m_outNeed[root] += CountHolders(chunk) <= 1 && m_nServers > 1;
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            m_inNeed[server] += server != root && !m_holders.Test(chunk, server);
+            m_inNeed[server] += server != root && !m_spread.IsHolder(server, chunk);
             m_nToSend[server] += server != root && m_partials.Test(chunk, server);
         }
     }
@@ -132,6 +129,12 @@ uint64_t
 ForwardEnvironment::GetNTransfersLeft() const
 {
     return m_nTransfersLeft;
+}
+
+uint32_t
+ForwardEnvironment::CountHolders(ChunkId chunk) const
+{
+    return m_spread.GetCounts()[chunk];
 }
 
 double
@@ -163,7 +166,7 @@ ForwardEnvironment::CountHopsLeft(ChunkId chunk) const
     const uint32_t* hops = &m_hops[std::size_t{root} * m_nServers];
     if (m_state.IsFinal(chunk))
     {
-        return m_nHolders[chunk] < m_nServers ? 1 : 0;
+        return CountHolders(chunk) < m_nServers ? 1 : 0;
     }
     uint32_t toRoot = 1;
     ForEachBit(m_partials.GetRow(chunk), m_partials.GetRowWords(), [&](NodeId server) {
@@ -173,18 +176,9 @@ ForwardEnvironment::CountHopsLeft(ChunkId chunk) const
 }
 
 void
-ForwardEnvironment::Cover(NodeId server, ChunkId chunk)
-{
-    for (std::size_t i = 0; i < m_covered.GetRowWords(); ++i)
-    {
-        m_covered.GetRow(chunk)[i] |= m_around.nearest.GetRow(server)[i];
-    }
-}
-
-void
 ForwardEnvironment::UpdateRarity(ChunkId chunk)
 {
-    m_rarity[chunk] = m_nHolders[chunk];
+    m_rarity[chunk] = CountHolders(chunk);
     m_rarity[GetPartialItem(chunk)] = m_nServers - m_nPartials[chunk];
 }
 
@@ -198,10 +192,10 @@ ForwardEnvironment::FindIncomplete()
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         nFinal += m_state.IsFinal(chunk);
-        if (m_nHolders[chunk] < m_nServers)
+        if (CountHolders(chunk) < m_nServers)
         {
             m_incomplete.push_back(chunk);
-            sumHolders += m_nHolders[chunk];
+            sumHolders += CountHolders(chunk);
             sumPartials += m_nPartials[chunk];
         }
     }
@@ -216,7 +210,7 @@ ForwardEnvironment::TakeStock()
 {
     m_nPicked = 0;
     m_nComing.assign(std::size_t{m_nServers} * m_nChunks, 0);
-    m_nHoldersBefore = m_nHolders;
+    m_nHoldersBefore = m_spread.GetCounts();
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         UpdateRarity(chunk);
@@ -354,10 +348,9 @@ void
 ForwardEnvironment::ApplyBroadcast(ChunkId chunk, NodeId source, NodeId target)
 {
     m_refused.Set(target, chunk);
-    m_holders.Set(chunk, target);
-    Cover(target, chunk);
-    m_outNeed[source] -= m_nHolders[chunk] == 1;
-    ++m_nHolders[chunk];
+    m_outNeed[source] -= CountHolders(chunk) == 1;
+    m_spread.AddHolder(target, chunk);
+    m_spread.Cover(target, chunk);
     --m_inNeed[target];
     --m_nTransfersLeft;
 }
@@ -371,12 +364,6 @@ ForwardEnvironment::CountPartials(const BitMatrix& around, NodeId server, ChunkI
         count += __builtin_popcountll(around.GetRow(server)[i] & m_partials.GetRow(chunk)[i]);
     }
     return count;
-}
-
-uint32_t
-ForwardEnvironment::CountLacking(const uint64_t* servers, ChunkId chunk) const
-{
-    return CountAndNot(servers, m_holders.GetRow(chunk), m_holders.GetRowWords());
 }
 
 float
@@ -492,7 +479,7 @@ ForwardEnvironment::WriteItemFeatures(uint32_t port,
     for (const uint32_t item : items)
     {
         uint32_t& fewest = IsPartialItem(item) ? fewestPartials : fewestHolders;
-        const auto& counts = IsPartialItem(item) ? m_nPartials : m_nHolders;
+        const auto& counts = IsPartialItem(item) ? m_nPartials : m_spread.GetCounts();
         fewest = std::min(fewest, counts[GetChunk(item)]);
     }
     rows.assign(items.size() * nFeatures, 0);
@@ -524,39 +511,21 @@ ForwardEnvironment::WriteFinalFeatures(uint32_t port,
                                        uint32_t fewest,
                                        float* row) const
 {
-    const NodeId receiver = m_around.ports[port].server;
     const float n = m_nServers;
-    const float holders = m_nHolders[chunk];
-    const uint64_t* nearest = m_around.nearest.GetRow(receiver);
-    float mostElsewhere = 0;
-    for (uint32_t p = m_around.firstPort[receiver]; p < m_around.firstPort[receiver + 1]; ++p)
-    {
-        if (p != port)
-        {
-            const float lacking = CountLacking(m_around.nearestAtPort.GetRow(p), chunk);
-            mostElsewhere = std::max(mostElsewhere, Share(lacking, m_around.nNearestAtPort[p]));
-        }
-    }
-    uint32_t nNewlyCovered = 0;
-    for (std::size_t i = 0; i < m_holders.GetRowWords(); ++i)
-    {
-        nNewlyCovered += __builtin_popcountll(nearest[i] & ~m_holders.GetRow(chunk)[i] &
-                                              ~m_covered.GetRow(chunk)[i]);
-    }
+    const float holders = CountHolders(chunk);
+    const ChunkSpread::Lack lack = m_spread.FindLack(port, chunk);
     const float features[N_FINAL] = {
         holders / n,
         4 * (holders - static_cast<float>(m_meanHolders)) / n,
         4 * (holders - fewest) / n,
-        Share(CountLacking(nearest, chunk), m_around.nNearest[receiver]),
-        Share(CountLacking(m_around.aroundTwo.GetRow(receiver), chunk),
-              m_around.nAroundTwo[receiver]),
-        mostElsewhere,
-        Share(CountLacking(m_around.nearestAtPort.GetRow(port), chunk),
-              m_around.nNearestAtPort[port]),
-        Share(CountLacking(m_around.direct.GetRow(receiver), chunk), m_around.nDirect[receiver]),
+        lack.nearest,
+        lack.aroundTwo,
+        lack.mostElsewhere,
+        lack.atPort,
+        lack.direct,
         std::log2(n / holders) / 7,
         (holders - m_nHoldersBefore[chunk]) / 4,
-        Share(nNewlyCovered, m_around.nNearest[receiver]),
+        lack.newlyCovered,
     };
     std::copy(std::begin(features), std::end(features), row);
 }
@@ -607,10 +576,10 @@ ForwardEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
     for (const ChunkId chunk : m_incomplete)
     {
         const bool isFinal = m_state.IsFinal(chunk);
-        left.push_back(m_nServers - m_nHolders[chunk] + m_nPartials[chunk]);
+        left.push_back(m_nServers - CountHolders(chunk) + m_nPartials[chunk]);
         (isFinal ? fewestHolders : fewestPartials) =
             std::min(isFinal ? fewestHolders : fewestPartials,
-                     isFinal ? m_nHolders[chunk] : m_nPartials[chunk]);
+                     isFinal ? CountHolders(chunk) : m_nPartials[chunk]);
     }
     std::vector<uint32_t> sorted = left;
     std::sort(sorted.begin(), sorted.end());
@@ -619,7 +588,7 @@ ForwardEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
     {
         const ChunkId chunk = m_incomplete[i];
         const bool isFinal = m_state.IsFinal(chunk);
-        const float holders = m_nHolders[chunk];
+        const float holders = CountHolders(chunk);
         const float partials = m_nPartials[chunk];
         const auto rank = std::lower_bound(sorted.begin(), sorted.end(), left[i]);
         const uint32_t nNear = CountPartials(m_around.nearest, m_state.GetRoots()[chunk], chunk);
@@ -695,7 +664,7 @@ ForwardEnvironment::EndRound()
 {
     const uint64_t leftBefore = m_nTransfersLeft + m_nPicked;
     m_state.EndRound();
-    CountHolders();
+    FindHolders();
     CountNeeds();
     FindIncomplete();
     const uint64_t nUsable = std::min<uint64_t>(m_totalInCapacity, leftBefore);

@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_FORWARD_ENVIRONMENT_H
 #define ALLREDUCE_FORWARD_ENVIRONMENT_H
 
+#include "chunk-spread.h"
 #include "cut-servers.h"
 #include "planning-environment.h"
 
@@ -61,7 +62,7 @@ class ForwardEnvironment : public PlanningEnvironment
     void WritePortFeatures(uint32_t port, float* row) const override;
 
     void FindReach();
-    void CountHolders();
+    void FindHolders();
     void CountNeeds();
     void FindIncomplete();
     uint32_t CountHopsLeft(ChunkId chunk) const;
@@ -70,7 +71,6 @@ class ForwardEnvironment : public PlanningEnvironment
     void KeepTogether(ChunkId chunk);
     void ApplyReduce(ChunkId chunk, NodeId source, NodeId target);
     void ApplyBroadcast(ChunkId chunk, NodeId source, NodeId target);
-    void Cover(NodeId server, ChunkId chunk);
     void UpdateRarity(ChunkId chunk);
     double CountRoundsOfWork() const;
     Stock FindStock(NodeId sender, NodeId receiver) const;
@@ -82,17 +82,15 @@ class ForwardEnvironment : public PlanningEnvironment
                               uint32_t fewest,
                               float* row) const;
     uint32_t CountPartials(const BitMatrix& around, NodeId server, ChunkId chunk) const;
-    uint32_t CountLacking(const uint64_t* servers, ChunkId chunk) const;
+    uint32_t CountHolders(ChunkId chunk) const;
 
     AllReduceState m_state;                 //!< how far all has come
     BitMatrix m_reach;                      //!< [server][server]: one workload joins them
     bool m_areAllJoined{true};              //!< m_reach joins all servers with all
     CutServers m_cuts;                      //!< on m_reach
     std::vector<uint32_t> m_hops;           //!< [root][server]: workloads between them
-    BitMatrix m_holders;                    //!< [chunk][server]: has the final sum, or soon will
+    ChunkSpread m_spread;                   //!< who has the final sums, or soon will
     BitMatrix m_partials;                   //!< [chunk][server]: has a partial sum
-    BitMatrix m_covered;                    //!< [chunk][server]: near a holder
-    std::vector<uint32_t> m_nHolders;       //!< by chunk: servers in m_holders
     std::vector<uint32_t> m_nHoldersBefore; //!< by chunk, at the beginning of the round
     std::vector<uint32_t> m_nPartials;      //!< by chunk: servers in m_partials
     std::vector<uint32_t> m_nToSend;        //!< by server: partial sums it has to send

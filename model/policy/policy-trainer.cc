@@ -44,6 +44,23 @@ GetMostRounds(const TrainingProblem& problem)
     return 3 * problem.nChunks + 20;
 }
 
+/**
+ * Half of the plans that are followed begin where the policies themselves have led: else they
+ * would never see how to go on from there.
+ */
+EpisodeRecord
+Imitate(TrainingProblem problem, const PolicyWeights& weights, const RolloutOptions& options)
+{
+    if (options.seed % 2 == 1)
+    {
+        const std::vector<WorkloadList> own =
+            RunRollout(*problem.MakeEnvironment(), weights, options);
+        PlayBeginning(problem, own, own.empty() ? 0 : options.seed / 2 % own.size());
+    }
+    const std::vector<WorkloadList> plan = PlanGreedily(problem, options.seed);
+    return RecordPlan(*problem.MakeEnvironment(), plan, weights, options.seed);
+}
+
 /// @return by decision: the largest score of its rows, to be subtracted for precision
 torch::Tensor
 FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
@@ -189,13 +206,12 @@ PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
         options.mode = RolloutMode::SAMPLE;
         options.seed = MakeSeed(config.seed, iteration, 1000 + i);
         const TrainingProblem& problem = problems[i / config.rollouts];
+        options.mostRounds = GetMostRounds(problem);
         if (IsImitating())
         {
-            const std::vector<WorkloadList> plan = PlanGreedily(problem, options.seed);
-            records[i] = RecordPlan(*problem.MakeEnvironment(), plan, weights, options.seed);
+            records[i] = Imitate(problem, weights, options);
             return;
         }
-        options.mostRounds = GetMostRounds(problem);
         RunRollout(*problem.MakeEnvironment(), weights, options, &records[i]);
     });
     return records;

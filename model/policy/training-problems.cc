@@ -105,23 +105,6 @@ DropSomeWants(TrainingProblem& owned, Chance& chance)
     problem.wants = std::move(wants);
 }
 
-/// Go some rounds into an AllReduce, as if what follows had to be planned anew.
-void
-PlayBeginning(TrainingProblem& owned, Chance& chance)
-{
-    const std::vector<WorkloadList> plan = PlanAtRandom(owned, chance);
-    const std::size_t nRounds = 1 + chance.Below(plan.size() / 2);
-    auto& state = std::get<AllReduceState>(owned.start);
-    for (std::size_t round = 0; round < nRounds; ++round)
-    {
-        for (std::size_t i = 0; i < plan[round].GetSize(); ++i)
-        {
-            state.Start(plan[round].Get(i));
-        }
-        state.EndRound();
-    }
-}
-
 BroadcastProblem
 MakeBroadcast(const Topology& topology, uint32_t chunksPerServer)
 {
@@ -201,9 +184,41 @@ DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
     TrainingProblem owned = MakeFullProblem(mode, std::move(topology), chunksPerServer);
     if (chance.Happens(config.partial))
     {
-        (mode == PlanMode::FORWARD ? PlayBeginning : DropSomeWants)(owned, chance);
+        if (mode == PlanMode::FORWARD)
+        {
+            const std::vector<WorkloadList> plan = PlanAtRandom(owned, chance);
+            PlayBeginning(owned, plan, 1 + chance.Below(plan.size() / 2));
+        }
+        else
+        {
+            DropSomeWants(owned, chance);
+        }
     }
     return owned;
+}
+
+void
+PlayBeginning(TrainingProblem& problem, const std::vector<WorkloadList>& plan, std::size_t nRounds)
+{
+    for (std::size_t round = 0; round < std::min(nRounds, plan.size()); ++round)
+    {
+        for (std::size_t i = 0; i < plan[round].GetSize(); ++i)
+        {
+            const Workload workload = plan[round].Get(i);
+            if (auto* state = std::get_if<AllReduceState>(&problem.start))
+            {
+                state->Start(workload);
+                continue;
+            }
+            auto& broadcast = std::get<BroadcastProblem>(problem.start);
+            broadcast.holders.Set(workload.GetTarget(), workload.chunk);
+            broadcast.wants.Clear(workload.GetTarget(), workload.chunk);
+        }
+        if (auto* state = std::get_if<AllReduceState>(&problem.start))
+        {
+            state->EndRound();
+        }
+    }
 }
 
 std::vector<WorkloadList>

@@ -56,6 +56,19 @@ TrainingProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 /**
  * @ingroup allreduce
  *
+ * Go some rounds into a problem, as if what follows had to be planned anew.
+ *
+ * @param problem what was planned; what is left of it remains
+ * @param plan the plan
+ * @param nRounds how many rounds of it
+ */
+void PlayBeginning(TrainingProblem& problem,
+                   const std::vector<WorkloadList>& plan,
+                   std::size_t nRounds);
+
+/**
+ * @ingroup allreduce
+ *
  * @param problem what to plan
  * @param seed where chance comes from
  * @return a plan by the greedy planner, mirrored where it is for all of an AllReduce
