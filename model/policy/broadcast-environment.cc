@@ -80,6 +80,7 @@ BroadcastEnvironment::TakeStock()
         std::copy_n(m_held.GetRow(server), m_held.GetRowWords(), m_sendable.GetRow(server));
     }
     m_nHoldersBefore = m_nHolders;
+    std::fill(m_isSelected.begin(), m_isSelected.end(), true);
     m_incomplete.clear();
     double sum = 0;
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
@@ -100,7 +101,13 @@ BroadcastEnvironment::IsReceiving(NodeId server) const
 }
 
 bool
-BroadcastEnvironment::SelectRest()
+BroadcastEnvironment::OfferFirst()
+{
+    return Offer(true, 0) || Offer(false, 0);
+}
+
+bool
+BroadcastEnvironment::OfferMore()
 {
     return false;
 }

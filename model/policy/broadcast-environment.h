@@ -22,6 +22,8 @@ namespace ns3::allreduce
  *
  * @brief A broadcast as the two policies see it. Read backwards in time it is a reduce, so that
  * policies for this environment plan both halves of an AllReduce.
+ *
+ * Only trees that the upper policy selects are worked on. If none of them can be, all are.
  */
 class BroadcastEnvironment : public PlanningEnvironment
 {
@@ -35,7 +37,7 @@ class BroadcastEnvironment : public PlanningEnvironment
     uint64_t GetNTransfersLeft() const override;
     uint32_t GetRoundsNeeded() const override;
     void WriteTreeFeatures(std::vector<float>& rows) const override;
-    bool SelectRest() override;
+    bool OfferMore() override;
     std::vector<float> MakeValueFeatures() const override;
     void WriteSenderFeatures(uint32_t port, std::vector<float>& rows) const override;
     void WriteItemFeatures(uint32_t port,
@@ -54,6 +56,7 @@ class BroadcastEnvironment : public PlanningEnvironment
     };
 
     void TakeStock() override;
+    bool OfferFirst() override;
     bool IsReceiving(NodeId server) const override;
     void Apply(uint32_t item, const Path& path, WorkloadList& round) override;
     void WritePortFeatures(uint32_t port, float* row) const override;

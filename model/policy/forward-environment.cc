@@ -286,12 +286,24 @@ ForwardEnvironment::IsReceiving(NodeId /* server */) const
 }
 
 bool
-ForwardEnvironment::SelectRest()
+ForwardEnvironment::OfferFirst()
 {
-    const bool areAll = std::all_of(m_active.begin(), m_active.end(), [](uint64_t word) {
-        return word == ~uint64_t{0};
-    });
-    return !areAll && SelectAll();
+    m_pass = 0;
+    return Offer(true, GetPartialItem(0));
+}
+
+bool
+ForwardEnvironment::OfferMore()
+{
+    while (m_pass < 2)
+    {
+        ++m_pass;
+        if (Offer(m_pass == 1, 0))
+        {
+            return true;
+        }
+    }
+    return false;
 }
 
 void

@@ -25,8 +25,11 @@ namespace ns3::allreduce
  *
  * A partial sum is sent where it is merged with another one, and only while those that stay can
  * still be merged one by one at the root: so no transfer is wasted. Where no other is in reach, as
- * after a failure, it is moved nearer to the root by itself. Trees that the upper policy does not
- * select may still use ports that the selected ones leave idle.
+ * after a failure, it is moved nearer to the root by itself.
+ *
+ * In a round, reduces of the trees that the upper policy selects are picked first, then their
+ * broadcasts, then what the other trees can do with the ports that are left: a sum that becomes
+ * final late delays everything, a broadcast can almost always wait for a round.
  */
 class ForwardEnvironment : public PlanningEnvironment
 {
@@ -37,7 +40,7 @@ class ForwardEnvironment : public PlanningEnvironment
     uint64_t GetNTransfersLeft() const override;
     uint32_t GetRoundsNeeded() const override;
     void WriteTreeFeatures(std::vector<float>& rows) const override;
-    bool SelectRest() override;
+    bool OfferMore() override;
     std::vector<float> MakeValueFeatures() const override;
     void WriteSenderFeatures(uint32_t port, std::vector<float>& rows) const override;
     void WriteItemFeatures(uint32_t port,
@@ -57,6 +60,7 @@ class ForwardEnvironment : public PlanningEnvironment
     };
 
     void TakeStock() override;
+    bool OfferFirst() override;
     bool IsReceiving(NodeId server) const override;
     void Apply(uint32_t item, const Path& path, WorkloadList& round) override;
     void WritePortFeatures(uint32_t port, float* row) const override;
@@ -99,6 +103,7 @@ class ForwardEnvironment : public PlanningEnvironment
     std::vector<uint32_t> m_nComing;        //!< [server][chunk]: partial sums on the way
     uint64_t m_nTransfersLeft{0};           //!< of all chunks
     uint64_t m_nPicked{0};                  //!< workloads of the present round
+    uint32_t m_pass{0};                     //!< what is offered in the present round: see OfferMore
     uint32_t m_firstTarget{0};              //!< m_target at the start
     double m_meanHolders{0};                //!< of final chunks that are not everywhere
     double m_meanPartials{0};               //!< of chunks that are not final

@@ -63,10 +63,14 @@ class Imitation
             order[k] = i;
         }
         WorkloadList done;
-        for (const std::size_t i : order)
+        do
         {
-            Pick(round.Get(i), done);
-        }
+            // What is not offered yet may be so later.
+            order.erase(std::remove_if(order.begin(),
+                                       order.end(),
+                                       [&](std::size_t i) { return Pick(round.Get(i), done); }),
+                        order.end());
+        } while (!order.empty() && m_environment.OfferMore());
     }
 
     void RecordTrees(const WorkloadList& round)
@@ -88,7 +92,8 @@ class Imitation
         }
     }
 
-    void Pick(const Workload& workload, WorkloadList& done)
+    /// @return whether the workload was on offer
+    bool Pick(const Workload& workload, WorkloadList& done)
     {
         const Path path(workload.path.begin(), workload.path.end());
         const uint32_t port = m_environment.FindPort(path);
@@ -96,7 +101,7 @@ class Imitation
         const auto place = std::lower_bound(open.begin(), open.end(), port);
         if (place == open.end() || *place != port)
         {
-            return;
+            return false;
         }
         const auto& senders = m_environment.GetSenders(port);
         const auto sender = std::find_if(senders.begin(), senders.end(), [&](const auto& s) {
@@ -104,14 +109,14 @@ class Imitation
         });
         if (sender == senders.end())
         {
-            return;
+            return false;
         }
         m_environment.FindItems(port, *sender, std::numeric_limits<uint32_t>::max(), m_items);
         const auto item =
             std::find(m_items.begin(), m_items.end(), m_environment.GetItem(workload));
         if (item == m_items.end())
         {
-            return;
+            return false;
         }
         RecordPort(place - open.begin());
         m_environment.WriteSenderFeatures(port, m_rows);
@@ -119,6 +124,7 @@ class Imitation
         m_environment.WriteItemFeatures(port, *sender, m_items, m_rows);
         Record(PolicyHead::CHUNK, 0, m_items.size(), item - m_items.begin());
         m_environment.PickAlong(port, *item, path, done);
+        return true;
     }
 
     void RecordPort(uint32_t choice)

@@ -71,13 +71,24 @@ PlanningEnvironment::BeginRound()
     m_free = m_capacity;
     m_nOpen = m_around.inCapacity;
     TakeStock();
-    SelectAll();
+    OfferFirst();
 }
 
 bool
-PlanningEnvironment::SelectAll()
+PlanningEnvironment::Offer(bool isLimited, uint32_t firstItem)
 {
-    std::fill(m_active.begin(), m_active.end(), ~uint64_t{0});
+    const std::size_t firstWord = firstItem / BitMatrix::WORD_BITS;
+    std::fill(m_active.begin(), m_active.begin() + firstWord, 0);
+    std::fill(m_active.begin() + firstWord, m_active.end(), ~uint64_t{0});
+    for (std::size_t i = 0; isLimited && i < m_incomplete.size(); ++i)
+    {
+        const ChunkId chunk = m_incomplete[i];
+        for (uint32_t item = chunk; !m_isSelected[chunk] && item < m_rarity.size();
+             item += m_planeBits)
+        {
+            m_active[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
+        }
+    }
     return SearchAll();
 }
 
@@ -87,16 +98,10 @@ PlanningEnvironment::SelectTrees(const std::vector<bool>& selected)
     for (std::size_t i = 0; i < m_incomplete.size(); ++i)
     {
         m_isSelected[m_incomplete[i]] = selected[i];
-        for (uint32_t item = m_incomplete[i]; !selected[i] && item < m_rarity.size();
-             item += m_planeBits)
-        {
-            m_active[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
-        }
     }
-    const bool isAnyLeftOut = std::find(selected.begin(), selected.end(), false) != selected.end();
-    if (isAnyLeftOut && !SearchAll())
+    if (std::find(selected.begin(), selected.end(), false) != selected.end())
     {
-        SelectAll();
+        OfferFirst();
     }
 }
 

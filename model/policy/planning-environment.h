@@ -74,18 +74,18 @@ class PlanningEnvironment
     virtual void WriteTreeFeatures(std::vector<float>& rows) const = 0;
 
     /**
-     * Work on some trees only. If none of them can be worked on, all stay selected.
+     * Work on some trees only.
      *
      * @param selected by index in GetIncompleteTrees
      */
     void SelectTrees(const std::vector<bool>& selected);
 
     /**
-     * Let trees that were not selected use what the selected ones have left.
+     * Nothing is left to pick: offer what has been held back until now.
      *
      * @return whether there is anything to pick
      */
-    virtual bool SelectRest() = 0;
+    virtual bool OfferMore() = 0;
 
     /// @return the features of the state for the critic; call after SelectTrees
     virtual std::vector<float> MakeValueFeatures() const = 0;
@@ -224,6 +224,18 @@ class PlanningEnvironment
     virtual void TakeStock() = 0;
 
     /**
+     * Offer some items of some trees, and find out who could send them to whom.
+     *
+     * @param isLimited only those of the trees that were selected
+     * @param firstItem only this item and those after it
+     * @return whether there is anything to pick
+     */
+    bool Offer(bool isLimited, uint32_t firstItem);
+
+    /// Offer what the round begins with. @return whether there is anything to pick
+    virtual bool OfferFirst() = 0;
+
+    /**
      * @param server a server
      * @return whether it can take anything at all
      */
@@ -267,7 +279,6 @@ class PlanningEnvironment
     uint32_t CountFreeOut(NodeId server) const;
     PortCompetition FindCompetition(uint32_t port) const;
     WayPressure ExploreWay(uint32_t port, const Sender& sender) const;
-    bool SelectAll();
 
     const Topology& m_topology;             //!< the network
     const std::vector<uint32_t> m_capacity; //!< by directed link
@@ -284,7 +295,7 @@ class PlanningEnvironment
     std::vector<uint32_t> m_inNeed;     //!< by server: workloads it must yet receive, at least
     std::vector<ChunkId> m_incomplete;  //!< chunks that are not yet everywhere
     std::vector<bool> m_isSelected;     //!< by chunk: in the last round that asked
-    std::vector<uint64_t> m_active;     //!< bits of the items of selected trees
+    std::vector<uint64_t> m_active;     //!< bits of the items that are offered
     std::vector<uint32_t> m_free;       //!< by directed link: workloads that it still takes
     std::vector<uint32_t> m_nOpen;      //!< by server: workloads that it can still receive
     uint32_t m_round{0};                //!< rounds begun

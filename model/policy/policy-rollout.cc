@@ -103,7 +103,7 @@ class Rollout
         }
         WorkloadList round;
         PickAll(round);
-        if (m_environment.SelectRest())
+        while (m_environment.OfferMore())
         {
             PickAll(round);
         }

@@ -24,11 +24,12 @@ struct TrainingConfig
     /// Networks to train on, each as likely as it stands here often; "jellyfish:10,3,2,*" draws
     /// another seed every time.
     std::vector<std::string> topologies{
-        "bcube:3,1",         "bcube:3,1",          "bcube:3,1",          "bcube:4,1",
-        "bcube:4,1",         "bcube:3,2",          "bcube:2,2",          "bcube:2,3",
-        "dcell:2,1",         "dcell:3,1",          "dcell:4,1",          "dcell:4,1",
-        "jellyfish:10,3,2",  "jellyfish:10,3,2,*", "jellyfish:8,3,2,*",  "jellyfish:12,4,2,*",
-        "jellyfish:7,4,3,*", "jellyfish:16,4,1,*", "jellyfish:18,4,1,*", "jellyfish:12,5,2,*"};
+        "bcube:3,1",          "bcube:3,1",          "bcube:4,1",          "bcube:4,1",
+        "bcube:3,2",          "bcube:2,2",          "bcube:2,3",          "dcell:2,1",
+        "dcell:3,1",          "dcell:4,1",          "dcell:4,1",          "jellyfish:10,3,2",
+        "jellyfish:10,3,2",   "jellyfish:10,3,2,*", "jellyfish:10,3,2,*", "jellyfish:10,3,2,*",
+        "jellyfish:8,3,2,*",  "jellyfish:8,3,2,*",  "jellyfish:12,4,2,*", "jellyfish:7,4,3,*",
+        "jellyfish:16,4,1,*", "jellyfish:18,4,1,*", "jellyfish:12,5,2,*"};
     /// Networks to validate on, as ParseTopology takes them.
     std::vector<std::string> validation{"bcube:3,1",
                                         "bcube:4,1",
@@ -47,9 +48,9 @@ struct TrainingConfig
     uint32_t validation_every{10};  //!< iterations
     uint32_t validation_from{60};   //!< iterations before the first validation
     double several_chunks{0.3};     //!< share of problems with more chunks than servers
-    double degraded{0.3};           //!< share of problems on networks that lost links
+    double degraded{0.4};           //!< share of problems on networks that lost links
     double mixed{0.2};              //!< share of problems on networks with wider links
-    double partial{0.2};            //!< share of problems in which not all want all chunks
+    double partial{0.15};           //!< share of problems in which not all want all chunks
     uint64_t seed{1};               //!< where chance comes from
     uint32_t iterations{300};       //!< of rollouts and updates
     uint64_t imitation{0};          //!< the first so many follow greedy plans instead of own ones
