@@ -15,6 +15,7 @@
 #include "ns3/cluster-options.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/guarantee-check.h"
+#include "ns3/html-report.h"
 #include "ns3/job-trace.h"
 #include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
@@ -40,8 +41,9 @@ struct Options
     ClusterOptions cluster;      //!< cluster, jobs, policies and objectives
     RingRunOptions ringRun;      //!< how rings are run in ns-3
     uint32_t seeds{1};           //!< how many seeds to average over
-    std::string format{"table"}; //!< table, json or csv
+    std::string format{"table"}; //!< table, json, csv or gnuplot
     std::string series;          //!< where the time series go
+    std::string report;          //!< where the page goes
     std::string writeJobs;       //!< where the jobs go
     std::string runSlot;         //!< the slot whose rings are run in ns-3
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
@@ -106,16 +108,8 @@ class SeriesFile
     {
     }
 
-    void Add(nlohmann::ordered_json row, const SlotReport& report)
+    void Add(const nlohmann::ordered_json& row)
     {
-        row["slot"] = report.slot;
-        row["active"] = report.nActive;
-        row["running"] = report.runs.size();
-        row["finished"] = report.nFinished;
-        row["gpu_use"] = report.gpuUse;
-        row["link_use"] = report.linkUse;
-        row["gain"] = report.gain;
-        row["utility"] = report.utility;
         m_writer.Add(row);
     }
 
@@ -128,6 +122,28 @@ class SeriesFile
     OutputFile m_file;     //!< the file
     ResultWriter m_writer; //!< writes its rows
 };
+
+/// Where results go besides standard output.
+struct Outputs
+{
+    std::optional<SeriesFile> series; //!< the time series, if they are wanted
+    HtmlReport page;                  //!< the page
+};
+
+/// @return a line of a time series
+nlohmann::ordered_json
+MakeSlotRow(nlohmann::ordered_json row, const SlotReport& report)
+{
+    row["slot"] = report.slot;
+    row["active"] = report.nActive;
+    row["running"] = report.runs.size();
+    row["finished"] = report.nFinished;
+    row["gpu_use"] = report.gpuUse;
+    row["link_use"] = report.linkUse;
+    row["gain"] = report.gain;
+    row["utility"] = report.utility;
+    return row;
+}
 
 /// One trace under one policy.
 struct TraceRun
@@ -143,9 +159,9 @@ struct TraceRun
 class Player
 {
   public:
-    Player(const Options& options, SeriesFile* series)
+    Player(const Options& options, Outputs& outputs)
         : m_options(options),
-          m_series(series),
+          m_outputs(outputs),
           m_line("allreduce-cluster"),
           m_nRuns(options.seeds * options.cluster.objectives.size() *
                   options.cluster.ExpandPolicies().size())
@@ -169,10 +185,7 @@ class Player
             PlayTrace(cluster, jobs, *utility, *policy, nSlots, [&](const SlotReport& report) {
                 m_line.Show(objective + " " + policyName + " slot " + std::to_string(report.slot),
                             (m_nDone + double(report.slot) / nSlots) / m_nRuns);
-                if (m_series)
-                {
-                    m_series->Add(head, report);
-                }
+                AddSlot(MakeSlotRow(head, report));
             });
         ++m_nDone;
         result.jobs.clear(); // They point to jobs that need not live on.
@@ -185,8 +198,17 @@ class Player
     }
 
   private:
+    void AddSlot(const nlohmann::ordered_json& row)
+    {
+        if (m_outputs.series)
+        {
+            m_outputs.series->Add(row);
+        }
+        m_outputs.page.AddClusterSlot(row);
+    }
+
     const Options& m_options; //!< what was asked for
-    SeriesFile* m_series;     //!< where the time series go; nullptr: nowhere
+    Outputs& m_outputs;       //!< where the time series go
     ProgressLine m_line;      //!< says how far it has come
     double m_nRuns;           //!< how many there will be
     uint32_t m_nDone{0};      //!< how many there were
@@ -334,28 +356,30 @@ GetSpreadColumns()
 
 /// Every objective and policy with one seed: a row each.
 void
-ReportRuns(const Options& options, SeriesFile* series)
+ReportRuns(const Options& options, Outputs& outputs)
 {
     const uint64_t seed = options.cluster.seed;
     const GpuCluster cluster = options.cluster.MakeCluster(seed);
     const std::vector<Job> jobs = options.cluster.MakeJobs(seed);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetColumns());
-    Player player(options, series);
+    Player player(options, outputs);
     for (const std::string& objective : options.cluster.objectives)
     {
         for (const std::string& policy : options.cluster.ExpandPolicies())
         {
-            writer.Add(MakeRow(cluster, player.Play(cluster, jobs, objective, policy, seed)));
+            const auto row = MakeRow(cluster, player.Play(cluster, jobs, objective, policy, seed));
+            writer.Add(row);
+            outputs.page.AddRow(row);
         }
     }
 }
 
 /// Every objective and policy with several seeds: a row of means each.
 void
-ReportSpread(const Options& options, SeriesFile* series)
+ReportSpread(const Options& options, Outputs& outputs)
 {
     ResultWriter writer(std::cout, ParseFormat(options.format), GetSpreadColumns());
-    Player player(options, series);
+    Player player(options, outputs);
     const auto policies = options.cluster.ExpandPolicies();
     for (const std::string& objective : options.cluster.objectives)
     {
@@ -373,8 +397,10 @@ ReportSpread(const Options& options, SeriesFile* series)
         const auto gadget = runs.find("gadget");
         for (const std::string& policy : policies)
         {
-            writer.Add(
-                MakeSpreadRow(runs[policy], gadget == runs.end() ? nullptr : &gadget->second));
+            const auto row =
+                MakeSpreadRow(runs[policy], gadget == runs.end() ? nullptr : &gadget->second);
+            writer.Add(row);
+            outputs.page.AddRow(row);
         }
     }
 }
@@ -538,8 +564,9 @@ Run(int argc, char* argv[])
     options.cluster.AddTo(parser);
     options.ringRun.AddTo(parser);
     parser.Add("seeds", options.seeds, "average over so many seeds, from --seed on");
-    parser.Add("format", options.format, "table, json or csv");
+    parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("series", options.series, "write a CSV time series of all runs to this file");
+    parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("write-jobs", options.writeJobs, "write the jobs to this file, and do no more");
     parser.Add("run-slot", options.runSlot, "run the rings of this slot in ns-3 instead");
     parser.Add("check-guarantee",
@@ -570,16 +597,17 @@ Run(int argc, char* argv[])
         ReportRings(options);
         return 0;
     }
-    std::optional<SeriesFile> series;
+    Outputs outputs{std::nullopt, {options.report, argc, argv}};
     if (!options.series.empty())
     {
-        series.emplace(options.series);
+        outputs.series.emplace(options.series);
     }
-    (options.seeds == 1 ? ReportRuns : ReportSpread)(options, series ? &*series : nullptr);
-    if (series)
+    (options.seeds == 1 ? ReportRuns : ReportSpread)(options, outputs);
+    if (outputs.series)
     {
-        series->Finish();
+        outputs.series->Finish();
     }
+    outputs.page.Write();
     return 0;
 }
 

@@ -11,11 +11,13 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
+#include "ns3/html-report.h"
 #include "ns3/plan-options.h"
 #include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
+#include "ns3/schedule-view.h"
 #include "ns3/topology-spec.h"
 #include "ns3/worker-processes.h"
 
@@ -36,6 +38,7 @@ struct Options
     RunOptions run;                          //!< how
     std::vector<std::string> sizes{"16MiB"}; //!< of the gradient
     uint32_t nJobs{GetNCores()};             //!< runs at a time
+    std::string report;                      //!< where to write the page
 
     void AddTo(ProgramOptions& parser)
     {
@@ -45,6 +48,7 @@ struct Options
         parser.Add("schedulers", plan.schedulers, ',', "the same as --scheduler");
         parser.Add("sizes", sizes, ',', "sizes of the gradient, as 1KiB,16MiB,1GiB");
         parser.Add("jobs", nJobs, "runs at a time, each in a process of its own");
+        parser.Add("report", report, "write a page with pictures to this HTML file");
         plan.AddTo(parser);
         run.AddTo(parser);
     }
@@ -121,7 +125,13 @@ RunCase(const Case& chosen, const Options& options)
 {
     const Experiment experiment =
         PlanExperiment(chosen.topology, chosen.scheduler, chosen.bytes, options.plan, options.run);
-    return MakeRow(experiment, options.run, RunExperiment(experiment, options.run)).dump();
+    const ExperimentResult result = RunExperiment(experiment, options.run);
+    nlohmann::ordered_json row = MakeRow(experiment, options.run, result);
+    if (!options.report.empty())
+    {
+        row["view"] = MakeRunView(experiment, result);
+    }
+    return row.dump();
 }
 
 /// @return the row of a run
@@ -139,9 +149,22 @@ ReadRow(const Case& chosen, const WorkerProcesses::Outcome& outcome)
             {"failure", outcome.failure}};
 }
 
+/// Moves a row's view, if there is one, to the page.
+void
+AddToPage(nlohmann::ordered_json& row, HtmlReport& report)
+{
+    const auto view = row.find("view");
+    if (view != row.end())
+    {
+        report.AddView([&] { return *view; });
+        row.erase("view");
+    }
+    report.AddRow(row);
+}
+
 /// Runs and reports all; @return whether all went well
 bool
-Compare(const std::vector<Case>& cases, const Options& options)
+Compare(const std::vector<Case>& cases, const Options& options, HtmlReport& report)
 {
     ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
     WorkerProcesses workers(options.nJobs);
@@ -153,7 +176,8 @@ Compare(const std::vector<Case>& cases, const Options& options)
         [&](std::size_t index) { return RunCase(cases[index], options); },
         [&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
             line.Clear();
-            const auto row = ReadRow(cases[index], outcome);
+            auto row = ReadRow(cases[index], outcome);
+            AddToPage(row, report);
             isGood = ReportRow("allreduce-compare", row, writer) && isGood;
             line.Show(std::to_string(index + 1) + " of " + std::to_string(cases.size()) + " runs",
                       (index + 1.0) / cases.size());
@@ -198,7 +222,11 @@ Run(int argc, char* argv[])
     CheckOptions(options);
     std::vector<Case> cases = MakeCases(options);
     LeaveOutMissingPolicy(cases, options.plan);
-    return Compare(cases, options) ? 0 : 1;
+    HtmlReport report(options.report, argc, argv);
+    options.run.recordsFlows = report.IsWanted();
+    const bool isGood = Compare(cases, options, report);
+    report.Write();
+    return isGood ? 0 : 1;
 }
 
 } // namespace

@@ -12,12 +12,15 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/html-report.h"
 #include "ns3/msccl-file.h"
 #include "ns3/plan-options.h"
 #include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/schedule-view.h"
+#include "ns3/trace-events.h"
 
 #include <chrono>
 #include <fstream>
@@ -38,8 +41,17 @@ struct Options
     std::string scheduleIn;  //!< a schedule to verify instead of planning one
     std::string mscclOut;    //!< where to write the schedule as MSCCL XML
     std::string mscclIn;     //!< an MSCCL algorithm to verify instead of planning
+    std::string report;      //!< where to write the page
+    std::string traceJson;   //!< where to write trace events
     bool showLinks{false};   //!< print link loads
     bool showBounds{false};  //!< print all bounds
+};
+
+/// Where results go.
+struct Outputs
+{
+    ResultWriter writer; //!< rows
+    HtmlReport report;   //!< the page
 };
 
 /// A schedule and where it is from.
@@ -168,10 +180,12 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
     };
     write(options.scheduleOut, WriteSchedule);
     write(options.mscclOut, WriteMsccl);
+    write(options.traceJson,
+          [](const auto&, const auto& plan, std::ostream& out) { WriteTraceEvents(plan, out); });
 }
 
 void
-Report(const Topology& topology, const Result& result, const Options& options, ResultWriter& writer)
+Report(const Topology& topology, const Result& result, const Options& options, Outputs& outputs)
 {
     const Verdict verdict = Verify(topology, result.schedule);
     if (!verdict.isCorrect)
@@ -184,7 +198,10 @@ Report(const Topology& topology, const Result& result, const Options& options, R
     {
         row["link_loads"] = MakeLinksJson(topology, result.schedule);
     }
-    writer.Add(row);
+    outputs.writer.Add(row);
+    outputs.report.AddRow(row);
+    outputs.report.AddView(
+        [&] { return MakeScheduleView(topology, result.schedule, result.scheduler); });
     if (options.plan.format == "table")
     {
         if (options.showBounds)
@@ -201,7 +218,7 @@ Report(const Topology& topology, const Result& result, const Options& options, R
 
 /// Verifies a schedule from a file.
 void
-ReportFile(const Options& options, ResultWriter& writer)
+ReportFile(const Options& options, Outputs& outputs)
 {
     const bool isMsccl = !options.mscclIn.empty();
     const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
@@ -212,7 +229,33 @@ ReportFile(const Options& options, ResultWriter& writer)
     }
     const ScheduleFile file = isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), path)
                                       : ReadSchedule(in, path);
-    Report(file.topology, {path, file.schedule, 0}, options, writer);
+    Report(file.topology, {path, file.schedule, 0}, options, outputs);
+}
+
+void
+ReportPlans(const Options& options, Outputs& outputs)
+{
+    for (const Topology& topology : options.plan.topologies.Make())
+    {
+        for (const std::string& name : ExpandSchedulers(options.plan))
+        {
+            Report(topology, MakePlan(topology, name, options.plan), options, outputs);
+        }
+    }
+}
+
+std::vector<ResultWriter::Column>
+GetColumns()
+{
+    return {{"topology", "topology", 24},
+            {"scheduler", "scheduler", 18},
+            {"servers", "servers", 7},
+            {"chunks_per_server", "m", 3, 0},
+            {"rounds", "rounds", 7},
+            {"bound", "bound", 6},
+            {"ratio", "ratio", 6, 3},
+            {"verified", "verified", 8},
+            {"plan_ms", "plan ms", 10, 2}};
 }
 
 int
@@ -227,6 +270,8 @@ Run(int argc, char* argv[])
     parser.Add("schedule-in", options.scheduleIn, "verify this file instead of planning");
     parser.Add("msccl-out", options.mscclOut, "write the (last) schedule as MSCCL XML");
     parser.Add("msccl-in", options.mscclIn, "verify this MSCCL XML on --topology");
+    parser.Add("report", options.report, "write a page with pictures to this HTML file");
+    parser.Add("trace-json", options.traceJson, "write the (last) schedule for Perfetto");
     parser.Add("links", options.showLinks, "show the busiest links");
     parser.Add("bounds", options.showBounds, "show all lower bounds, and their servers");
     if (!parser.Parse(argc, argv))
@@ -234,29 +279,17 @@ Run(int argc, char* argv[])
         return 0;
     }
 
-    ResultWriter writer(std::cout,
-                        ParseFormat(options.plan.format),
-                        {{"topology", "topology", 24},
-                         {"scheduler", "scheduler", 18},
-                         {"servers", "servers", 7},
-                         {"chunks_per_server", "m", 3, 0},
-                         {"rounds", "rounds", 7},
-                         {"bound", "bound", 6},
-                         {"ratio", "ratio", 6, 3},
-                         {"verified", "verified", 8},
-                         {"plan_ms", "plan ms", 10, 2}});
+    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
+                    {options.report, argc, argv}};
     if (!options.scheduleIn.empty() || !options.mscclIn.empty())
     {
-        ReportFile(options, writer);
-        return 0;
+        ReportFile(options, outputs);
     }
-    for (const Topology& topology : options.plan.topologies.Make())
+    else
     {
-        for (const std::string& name : ExpandSchedulers(options.plan))
-        {
-            Report(topology, MakePlan(topology, name, options.plan), options, writer);
-        }
+        ReportPlans(options, outputs);
     }
+    outputs.report.Write();
     return 0;
 }
 

@@ -12,16 +12,26 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
 #include "ns3/fixed-scheduler.h"
+#include "ns3/html-report.h"
 #include "ns3/plan-options.h"
+#include "ns3/point-to-point-helper.h"
 #include "ns3/result-writer.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/schedule-view.h"
+#include "ns3/topology-helper.h"
+#include "ns3/trace-events.h"
+
+#ifdef ALLREDUCE_NETANIM
+#include "ns3/animation-interface.h"
+#endif
 
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 using namespace ns3;
@@ -38,6 +48,10 @@ struct Options
     std::string bytes{"16MiB"}; //!< size of the gradient
     std::string scheduleIn;     //!< a schedule to run instead of planning one
     std::string scheduleOut;    //!< where to write the schedule
+    std::string report;         //!< where to write the page
+    std::string traceJson;      //!< where to write trace events
+    std::string pcap;           //!< how the names of packet traces begin
+    std::string anim;           //!< where to write NetAnim's XML
 };
 
 void
@@ -60,12 +74,88 @@ PrintLinks(const nlohmann::ordered_json& row)
     }
 }
 
+void
+CheckWritten(const std::ostream& out, const char* option, const std::string& path)
+{
+    if (!out)
+    {
+        FailInput(option, ": file ", path, " cannot be written");
+    }
+}
+
+void
+WriteTraceFile(const ExperimentResult& result, const std::string& path)
+{
+    if (!path.empty())
+    {
+        std::ofstream out(path);
+        WriteTraceEvents(result.flows, result.roundSpans, out);
+        CheckWritten(out.flush(), "--trace-json", path);
+    }
+}
+
+/// ns-3 aborts if it cannot write; whoever asked for a file should hear of it.
+void
+CheckFiles(const Options& options)
+{
+    const auto check = [](const char* option, const std::string& path) {
+        CheckWritten(std::ofstream(path, std::ios::app), option, path);
+    };
+    if (!options.traceJson.empty())
+    {
+        check("--trace-json", options.traceJson);
+    }
+    if (!options.pcap.empty())
+    {
+        check("--pcap", options.pcap + "-server-0-0.pcap");
+    }
+    if (!options.anim.empty())
+    {
+#ifndef ALLREDUCE_NETANIM
+        FailInput("--anim: this build has no NetAnim");
+#endif
+        check("--anim", options.anim);
+    }
+}
+
+/// @return what watches the packets of a run and lives as long as it
+std::shared_ptr<void>
+WatchPackets(const TopologyHelper& network, const Options& options)
+{
+    if (!options.pcap.empty())
+    {
+        PointToPointHelper helper;
+        for (DirectedLinkId link = 0; link < network.GetTopology().GetNDirectedLinks(); ++link)
+        {
+            helper.EnablePcap(options.pcap, network.GetDevice(link));
+        }
+    }
+#ifdef ALLREDUCE_NETANIM
+    if (!options.anim.empty())
+    {
+        return std::make_shared<AnimationInterface>(options.anim);
+    }
+#endif
+    return nullptr;
+}
+
+/// Where results go.
+struct Outputs
+{
+    ResultWriter writer; //!< rows
+    HtmlReport report;   //!< the page
+};
+
 /// Runs and reports; @return whether all went well
 bool
-Report(const Experiment& experiment, const Options& options, ResultWriter& writer)
+Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 {
-    const auto row = MakeRow(experiment, options.run, RunExperiment(experiment, options.run));
-    const bool isGood = ReportRow("allreduce-run", row, writer);
+    const ExperimentResult result = RunExperiment(experiment, options.run);
+    const auto row = MakeRow(experiment, options.run, result);
+    const bool isGood = ReportRow("allreduce-run", row, outputs.writer);
+    WriteTraceFile(result, options.traceJson);
+    outputs.report.AddRow(row);
+    outputs.report.AddView([&] { return MakeRunView(experiment, result); });
     if (options.run.showLinks && options.plan.format == "table")
     {
         PrintLinks(row);
@@ -130,6 +220,24 @@ GetColumns()
             {"wall_s", "wall s", 7, 2}};
 }
 
+/// Plans, runs and reports all that was asked for; @return whether all went well
+bool
+ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
+{
+    bool isGood = true;
+    for (const Topology& topology : options.plan.topologies.Make())
+    {
+        for (const std::string& name : ExpandSchedulers(options.plan))
+        {
+            const Experiment experiment =
+                PlanExperiment(topology, name, bytes, options.plan, options.run);
+            WriteScheduleFile(experiment, options.scheduleOut);
+            isGood = Report(experiment, options, outputs) && isGood;
+        }
+    }
+    return isGood;
+}
+
 int
 Run(int argc, char* argv[])
 {
@@ -143,29 +251,26 @@ Run(int argc, char* argv[])
     parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
     parser.Add("schedule-in", options.scheduleIn, "run this schedule file instead of planning");
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
+    parser.Add("report", options.report, "write a page with pictures to this HTML file");
+    parser.Add("trace-json", options.traceJson, "write the (last) run's flows for Perfetto");
+    parser.Add("pcap", options.pcap, "write packets to files PREFIX-NODE-DEVICE.pcap");
+    parser.Add("anim", options.anim, "write the (last) run for NetAnim to this XML file");
     if (!parser.Parse(argc, argv))
     {
         return 0;
     }
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
     options.run.Check();
+    CheckFiles(options);
 
-    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
-    if (!options.scheduleIn.empty())
-    {
-        return Report(MakeFromFile(options, bytes), options, writer) ? 0 : 1;
-    }
-    bool isGood = true;
-    for (const Topology& topology : options.plan.topologies.Make())
-    {
-        for (const std::string& name : ExpandSchedulers(options.plan))
-        {
-            const Experiment experiment =
-                PlanExperiment(topology, name, bytes, options.plan, options.run);
-            WriteScheduleFile(experiment, options.scheduleOut);
-            isGood = Report(experiment, options, writer) && isGood;
-        }
-    }
+    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
+                    {options.report, argc, argv}};
+    options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
+    options.run.prepare = [&](const auto& network) { return WatchPackets(network, options); };
+    const bool isGood = options.scheduleIn.empty()
+                            ? ReportAll(options, bytes, outputs)
+                            : Report(MakeFromFile(options, bytes), options, outputs);
+    outputs.report.Write();
     return isGood ? 0 : 1;
 }
 

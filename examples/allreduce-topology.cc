@@ -173,7 +173,7 @@ Run(int argc, char* argv[])
     options.topologies.AddTo(parser);
     parser.Add("bytes", options.bytes, "that the flow sends");
     parser.Add("no-flow", options.noFlow, "only describe the topologies");
-    parser.Add("format", options.format, "table, json or csv");
+    parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("write-json", options.writeJson, "write the (last) topology to this file");
     parser.Add("write-list", options.writeLinkList, "the same, as ASTRA-sim's plain list");
     if (!parser.Parse(argc, argv))

@@ -10,6 +10,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
+#include "ns3/html-report.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-trainer.h"
 #include "ns3/progress-line.h"
@@ -33,6 +34,7 @@ struct Options
     std::string config;             //!< a file with a configuration
     std::string out{"policy.json"}; //!< where the checkpoint goes
     std::string log;                //!< where the log goes
+    std::string report;             //!< where the page goes
     uint64_t seed{0};               //!< instead of the configuration's
     uint32_t iterations{0};         //!< instead of the configuration's
     uint32_t saveEvery{10};         //!< iterations
@@ -62,6 +64,23 @@ ReadConfig(const Options& options)
     return config;
 }
 
+/// @return the numbers of a line of CSV by name; null where there is none
+nlohmann::ordered_json
+ParseLine(const std::string& header, const std::string& line)
+{
+    nlohmann::ordered_json json;
+    std::istringstream names(header);
+    std::istringstream fields(line);
+    for (std::string name; std::getline(names, name, ',');)
+    {
+        std::string field;
+        std::getline(fields, field, ',');
+        json[name] = nlohmann::ordered_json::parse(field, nullptr, false);
+        json[name] = json[name].is_number() ? json[name] : nlohmann::ordered_json();
+    }
+    return json;
+}
+
 /// Writes a line of the log for each iteration.
 class TrainingLog
 {
@@ -69,8 +88,10 @@ class TrainingLog
     /**
      * @param path where to write; empty: nowhere
      * @param nDone iterations that were done before; their lines are kept, later ones are dropped
+     * @param page where the lines go, too
      */
-    TrainingLog(const std::string& path, uint32_t nDone)
+    TrainingLog(const std::string& path, uint32_t nDone, HtmlReport& page)
+        : m_page(page)
     {
         if (path.empty())
         {
@@ -93,20 +114,22 @@ class TrainingLog
 
     void Add(const TrainingProgress& progress, double seconds)
     {
-        if (!m_out)
-        {
-            return;
-        }
-        *m_out << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
-               << progress.excessRounds << "," << progress.selectedShare << "," << progress.entropy
-               << "," << progress.valueError << ",";
+        std::ostringstream line;
+        line << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
+             << progress.excessRounds << "," << progress.selectedShare << "," << progress.entropy
+             << "," << progress.valueError << ",";
         if (progress.isValidated)
         {
-            *m_out << progress.validation << "," << progress.validationAveraged << std::endl;
+            line << progress.validation << "," << progress.validationAveraged;
         }
         else
         {
-            *m_out << "," << std::endl;
+            line << ",";
+        }
+        m_page.AddTrainingLine(ParseLine(HEADER, line.str()));
+        if (m_out)
+        {
+            *m_out << line.str() << std::endl;
         }
     }
 
@@ -131,12 +154,14 @@ class TrainingLog
             if (fields >> iteration >> comma >> seconds && iteration <= nDone)
             {
                 kept += line + "\n";
+                m_page.AddTrainingLine(ParseLine(HEADER, line));
                 m_secondsBefore = seconds;
             }
         }
         return kept;
     }
 
+    HtmlReport& m_page;                 //!< where the lines go, too
     std::optional<std::ofstream> m_out; //!< the log
     double m_secondsBefore{0};          //!< see GetSecondsBefore
 };
@@ -151,7 +176,7 @@ MakeRecord(const TrainingProgress& progress, double seconds)
 }
 
 void
-Train(const Options& options, const TrainingConfig& config)
+Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
 {
     const std::string statePath = options.out + ".state";
     PolicyTrainer trainer(config);
@@ -160,7 +185,7 @@ Train(const Options& options, const TrainingConfig& config)
         trainer.Load(statePath);
         std::cout << "going on after iteration " << trainer.GetIteration() << std::endl;
     }
-    TrainingLog log(options.log, trainer.GetIteration());
+    TrainingLog log(options.log, trainer.GetIteration(), page);
     ProgressLine line("training");
     const auto begin = std::chrono::steady_clock::now();
     TrainingProgress progress;
@@ -192,8 +217,10 @@ Train(const Options& options, const TrainingConfig& config)
         if (progress.iteration % options.saveEvery == 0 || isLast)
         {
             trainer.Save(statePath);
+            page.Write();
         }
     }
+    page.Write();
     std::cout << "wrote " << options.out << std::endl;
 }
 
@@ -205,6 +232,7 @@ Run(int argc, char* argv[])
     parser.Add("config", options.config, "JSON with what to train on and how; default: built in");
     parser.Add("out", options.out, "the checkpoint; FILE.state beside it is for --resume");
     parser.Add("log", options.log, "a CSV file with a line for each iteration");
+    parser.Add("report", options.report, "a page with the curves, written with each state");
     parser.Add("seed", options.seed, "instead of the configuration's; 0: that one");
     parser.Add("iterations", options.iterations, "instead of the configuration's; 0: those");
     parser.Add("save-every", options.saveEvery, "iterations between states for --resume");
@@ -217,7 +245,8 @@ Run(int argc, char* argv[])
     {
         FailInput("--save-every \"0\": expected 1 or more");
     }
-    Train(options, ReadConfig(options));
+    HtmlReport page(options.report, argc, argv);
+    Train(options, ReadConfig(options), page);
     return 0;
 }
 

@@ -30,7 +30,7 @@ PlanOptions::AddTo(ProgramOptions& options)
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("seed", seed, "where chance comes from");
     options.Add("forward", isForward, "choose reduces and broadcasts forwards, no mirroring");
-    options.Add("format", format, "table, json or csv");
+    options.Add("format", format, "table, json, csv or gnuplot");
 }
 
 std::vector<std::string>

@@ -31,7 +31,7 @@ struct PlanOptions
     uint32_t samples{1};                 //!< plans to choose the best of
     uint64_t seed{1};                    //!< where chance comes from
     bool isForward{false};               //!< plan forwards in time
-    std::string format{"table"};         //!< table, json or csv
+    std::string format{"table"};         //!< table, json, csv or gnuplot
 
     /**
      * Add the options to a program's.

@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -40,6 +41,15 @@ FormatValue(const nlohmann::ordered_json& value, int decimals)
         return text.str();
     }
     return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// @return the value as a field of gnuplot's data
+std::string
+QuoteGnuplot(const nlohmann::ordered_json& value)
+{
+    return value.is_null()      ? "NaN"
+           : value.is_boolean() ? (value.get<bool>() ? "1" : "0")
+                                : value.dump();
 }
 
 /// @return the value as a field of CSV
@@ -83,6 +93,10 @@ ResultWriter::~ResultWriter()
     {
         m_out << (m_nRows == 0 ? "[]" : "\n]") << std::endl;
     }
+    if (m_format == Format::GNUPLOT && m_nRows > 0)
+    {
+        EndGnuplot();
+    }
 }
 
 void
@@ -98,6 +112,9 @@ ResultWriter::Add(const nlohmann::ordered_json& row)
         break;
     case Format::CSV:
         AddCsvRow(row);
+        break;
+    case Format::GNUPLOT:
+        AddGnuplotRow(row);
         break;
     }
     m_out << std::flush;
@@ -159,6 +176,52 @@ ResultWriter::AddCsvRow(const nlohmann::ordered_json& row)
     m_out << "\n";
 }
 
+void
+ResultWriter::AddGnuplotRow(const nlohmann::ordered_json& row)
+{
+    if (m_nRows == 0)
+    {
+        m_out << "$results << END\n";
+        for (const Column& column : m_columns)
+        {
+            m_out << (&column == &m_columns.front() ? "" : " ") << column.key;
+            if (GetValue(row, column.key).is_string())
+            {
+                m_gnuplotLabel += (m_gnuplotLabel.empty() ? "strcol(\"" : ".\" \".strcol(\"") +
+                                  column.key + "\")";
+            }
+        }
+        m_out << "\n";
+    }
+    for (const Column& column : m_columns)
+    {
+        m_out << (&column == &m_columns.front() ? "" : " ")
+              << QuoteGnuplot(GetValue(row, column.key));
+    }
+    m_out << "\n";
+}
+
+void
+ResultWriter::EndGnuplot()
+{
+    const auto isRatio = [](const Column& column) { return column.key == "ratio"; };
+    const auto isMeasured = [](const Column& column) { return column.decimals > 0; };
+    auto drawn = std::find_if(m_columns.begin(), m_columns.end(), isRatio);
+    drawn = drawn != m_columns.end() ? drawn
+                                     : std::find_if(m_columns.begin(), m_columns.end(), isMeasured);
+    const std::string name = drawn != m_columns.end() ? drawn->key : m_columns.back().key;
+    m_out << "END\n"
+          << "# gnuplot -p -e 'what=\"COLUMN\"' FILE draws another column.\n"
+          << "if (!exists(\"what\")) what = \"" << name << "\"\n"
+          << "set style data histograms\n"
+          << "set style fill solid 0.8\n"
+          << "set yrange [0:*]\n"
+          << "set xtics rotate by -30 noenhanced\n"
+          << "set ylabel what noenhanced\n"
+          << "plot $results using what:xtic(" << m_gnuplotLabel << ") notitle\n"
+          << std::flush;
+}
+
 ResultWriter::Format
 ParseFormat(const std::string& text)
 {
@@ -174,7 +237,11 @@ ParseFormat(const std::string& text)
     {
         return ResultWriter::Format::CSV;
     }
-    FailInput("--format \"", text, "\": expected table, json or csv");
+    if (text == "gnuplot")
+    {
+        return ResultWriter::Format::GNUPLOT;
+    }
+    FailInput("--format \"", text, "\": expected table, json, csv or gnuplot");
 }
 
 } // namespace ns3::allreduce

@@ -17,10 +17,11 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Writes results row by row, as they come, as a table for people, as JSON or as CSV.
+ * @brief Writes results row by row, as they come, as a table for people, as JSON, as CSV or for
+ * gnuplot.
  *
- * A row is a JSON object. The table shows the columns that were asked for, CSV has these too,
- * JSON has all that is in the row.
+ * A row is a JSON object. The table shows the columns that were asked for, CSV and gnuplot have
+ * these too, JSON has all that is in the row.
  */
 class ResultWriter
 {
@@ -28,9 +29,10 @@ class ResultWriter
     /// How results are written.
     enum class Format
     {
-        TABLE, //!< columns for people
-        JSON,  //!< an array of objects
-        CSV    //!< a header line, then a line for each row
+        TABLE,  //!< columns for people
+        JSON,   //!< an array of objects
+        CSV,    //!< a header line, then a line for each row
+        GNUPLOT //!< the same as a script that draws one of the columns
     };
 
     /// One column of table and CSV.
@@ -49,7 +51,7 @@ class ResultWriter
      */
     ResultWriter(std::ostream& out, Format format, std::vector<Column> columns);
 
-    /// Ends the JSON array.
+    /// Ends the JSON array or the script.
     ~ResultWriter();
 
     /**
@@ -64,17 +66,20 @@ class ResultWriter
     void WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ordered_json& row);
     void AddJsonRow(const nlohmann::ordered_json& row);
     void AddCsvRow(const nlohmann::ordered_json& row);
+    void AddGnuplotRow(const nlohmann::ordered_json& row);
+    void EndGnuplot();
 
     std::ostream& m_out;           //!< where to write
     Format m_format;               //!< how to write
     std::vector<Column> m_columns; //!< the columns of table and CSV
     uint32_t m_nRows{0};           //!< rows so far
+    std::string m_gnuplotLabel;    //!< what names a row: the columns with texts
 };
 
 /**
  * @ingroup allreduce
  *
- * @param text "table", "json" or "csv"
+ * @param text "table", "json", "csv" or "gnuplot"
  * @return the format
  * @throws InputError that names the text
  */

@@ -51,6 +51,7 @@ class Run
 
     ~Run()
     {
+        m_watcher.reset();
         Simulator::Destroy();
     }
 
@@ -59,6 +60,7 @@ class Run
         BuildNetwork();
         WatchQueues();
         InstallSession();
+        RecordFlows();
         InstallBackground();
         Predict();
         ScheduleFaults(
@@ -77,6 +79,10 @@ class Run
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
         m_network.Install();
+        if (m_options.prepare)
+        {
+            m_watcher = m_options.prepare(m_network);
+        }
         m_nStreams = m_network.AssignStreams(0);
         m_helper.emplace(m_network);
         m_helper->SetRoots(m_experiment.plan.roots);
@@ -117,6 +123,31 @@ class Run
         m_session->TraceConnectWithoutContext("Finished", MakeCallback(&Run::Stop, this));
         m_session->TraceConnectWithoutContext("Failed", MakeCallback(&Run::StopFailed, this));
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::ShowRound, this));
+    }
+
+    void RecordFlows()
+    {
+        if (!m_options.recordsFlows)
+        {
+            return;
+        }
+        const ApplicationContainer applications = m_helper->GetApplications();
+        for (uint32_t i = 0; i < applications.GetN(); ++i)
+        {
+            applications.Get(i)->TraceConnectWithoutContext("FlowFinished",
+                                                            MakeCallback(&Run::NoteFlow, this));
+        }
+        m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::NoteRound, this));
+    }
+
+    void NoteFlow(const AllReduceFlow& flow)
+    {
+        m_result.flows.push_back(flow);
+    }
+
+    void NoteRound(uint32_t round, Time duration)
+    {
+        m_result.roundSpans.push_back({round, Simulator::Now() - duration, duration});
     }
 
     void InstallBackground()
@@ -260,6 +291,7 @@ class Run
     const RunOptions& m_options;             //!< how
     ProgressLine m_line;                     //!< says how far it has come
     TopologyHelper m_network;                //!< builds the network
+    std::shared_ptr<void> m_watcher;         //!< what RunOptions::prepare returned
     std::optional<AllReduceHelper> m_helper; //!< installs the session
     Ptr<AllReduceSession> m_session;         //!< the AllReduces
     int64_t m_nStreams{0};                   //!< random streams in use

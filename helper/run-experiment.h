@@ -9,9 +9,11 @@
 #include "result-writer.h"
 #include "run-options.h"
 
+#include "ns3/allreduce-application.h"
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/nstime.h"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -44,24 +46,35 @@ struct LinkUse
 };
 
 /// @ingroup allreduce
+/// When a round was.
+struct RoundSpan
+{
+    uint32_t round; //!< from 0
+    Time begin;     //!< when it began
+    Time duration;  //!< how long it took
+};
+
+/// @ingroup allreduce
 /// What came out of a run.
 struct ExperimentResult
 {
-    std::string failure;              //!< why it failed; "" if it did not
-    double idealSeconds{0};           //!< the bound at line rate
-    double predictedSeconds{0};       //!< by the flow-level model
-    double measuredSeconds{0};        //!< mean of the AllReduces
-    uint64_t boundRounds{0};          //!< no schedule takes fewer
-    uint32_t rounds{0};               //!< of the last AllReduce
-    std::vector<double> roundSeconds; //!< how long they took
-    uint32_t nReplans{0};             //!< how often the scheduler had to go on after a failure
-    uint32_t nAborted{0};             //!< flows cut by a broken link
-    bool countsResent{false};         //!< whether the transport counts what it sends again
-    uint64_t nResent{0};              //!< packets sent again
-    uint64_t nDropped{0};             //!< packets that found a queue full
-    std::vector<LinkUse> links;       //!< by directed link
-    double wallSeconds{0};            //!< how long the simulation took
-    uint64_t nEvents{0};              //!< events that it took
+    std::string failure;               //!< why it failed; "" if it did not
+    double idealSeconds{0};            //!< the bound at line rate
+    double predictedSeconds{0};        //!< by the flow-level model
+    double measuredSeconds{0};         //!< mean of the AllReduces
+    uint64_t boundRounds{0};           //!< no schedule takes fewer
+    uint32_t rounds{0};                //!< of the last AllReduce
+    std::vector<double> roundSeconds;  //!< how long they took
+    uint32_t nReplans{0};              //!< how often the scheduler had to go on after a failure
+    uint32_t nAborted{0};              //!< flows cut by a broken link
+    bool countsResent{false};          //!< whether the transport counts what it sends again
+    uint64_t nResent{0};               //!< packets sent again
+    uint64_t nDropped{0};              //!< packets that found a queue full
+    std::vector<LinkUse> links;        //!< by directed link
+    std::vector<AllReduceFlow> flows;  //!< those that arrived, if they were to be recorded
+    std::vector<RoundSpan> roundSpans; //!< of all AllReduces, if they were to be recorded
+    double wallSeconds{0};             //!< how long the simulation took
+    uint64_t nEvents{0};               //!< events that it took
 };
 
 /**

@@ -12,10 +12,14 @@
 #include "ns3/allreduce-topology.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace ns3::allreduce
 {
+
+class TopologyHelper;
 
 /**
  * @ingroup allreduce
@@ -56,6 +60,10 @@ struct RunOptions
     std::string flowMonitor;      //!< where FlowMonitor writes its XML
     FaultOptions faults;          //!< what goes wrong
     bool showProgress{true};      //!< on a terminal; for programs, not an option
+    bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
+    /// Told of a network that has been built; what it returns lives as long as the simulation. For
+    /// programs, not an option.
+    std::function<std::shared_ptr<void>(const TopologyHelper&)> prepare;
 
     /**
      * Add the options to a program's.

@@ -65,7 +65,7 @@ MakeAccessorOfEnum(Member member) -> decltype(MakeEnumAccessor<E>(member))
     return MakeEnumAccessor<E>(member);
 }
 
-/// @copydoc MakeAccessorOfEnum
+// The same before ns-3.41.
 template <typename E, typename Member>
 auto
 MakeAccessorOfEnum(Member member) -> decltype(MakeEnumAccessor(member))

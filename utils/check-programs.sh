@@ -74,6 +74,30 @@ same()
     cmp "$1" "$2"
 }
 
+# Usage: page_has FILE CONDITION: of the data in a report, in Python.
+page_has()
+{
+    python3 - "$@" <<'END'
+import json, re, sys
+page = open(sys.argv[1], encoding="ascii").read()
+data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+assert eval(sys.argv[2]), sys.argv[2]
+END
+}
+
+# Usage: has_flows FILE COUNT [END]: trace events with so many flows, the last of which ends then (in us).
+has_flows()
+{
+    python3 - "$@" <<'END'
+import json, sys
+events = json.load(open(sys.argv[1], encoding="ascii"))["traceEvents"]
+flows = [event for event in events if event["ph"] == "X" and event["cat"] != "round"]
+assert len(flows) == int(sys.argv[2]), len(flows)
+end = max(flow["ts"] + flow["dur"] for flow in flows)
+assert len(sys.argv) < 4 or end == float(sys.argv[3]), end
+END
+}
+
 check_topology()
 {
     local program=allreduce-topology
@@ -105,7 +129,8 @@ check_topology()
     check "topology: unknown option" refuses 'unknown option "--speed=9"' $program --speed=9
     check "topology: not an option" refuses 'unknown option "bcube:4,1"' $program bcube:4,1
     check "topology: not a number" refuses '--bytes "many": expected a whole number' $program --bytes=many
-    check "topology: unknown format" refuses '--format "xml": expected table, json or csv' $program --format=xml
+    check "topology: unknown format" refuses '--format "xml": expected table, json, csv or gnuplot' $program \
+        --format=xml
     check "topology: unknown attribute" refuses 'ns3::TcpSocket::Colour' $program --ns3::TcpSocket::Colour=red
     check "topology: fraction" refuses 'degrade "2": expected a number from 0 to 1' $program --degrade=2
     check "topology: cannot write" refuses '/nowhere/x: cannot be written' $program --write-json=/nowhere/x
@@ -122,6 +147,9 @@ check_plan()
     check "plan: degraded" prints 'degrade=0.1 +ring' $program --topology=bcube:4,1 --degrade=0.1 --scheduler=ring
     check "plan: mixed" prints 'mixed=0.3 +ps' $program --topology=dcell:4,1 --mixed=0.3 --scheduler=ps
     check "plan: forward" prints 'greedy' $program --scheduler=greedy --forward
+    check "plan: the policies" prints '^dcell:4,1 +hrl +20 +2 +38 +38 ' $program --scheduler=hrl --topology=dcell:4,1
+    check "plan: the policies, forward" prints '^dcell:4,1 +hrl +20 +2 +4[0-4] ' $program --scheduler=hrl --forward \
+        --topology=dcell:4,1
     check "plan: samples and seed" prints '38 +38 +1.000' $program --topology=jellyfish:10,3,2 \
         --scheduler=greedy --samples=16 --seed=3
     check "plan: bounds" prints 'bound by cut: 16 rounds, servers' $program --bounds
@@ -140,6 +168,19 @@ check_plan()
     check "plan: no forward mode" refuses 'scheduler ring has no forward mode' $program --scheduler=ring --forward
     check "plan: no chunks" refuses '--chunks-per-server "0": expected auto or 1' $program --chunks-per-server=0
     check "plan: no samples" refuses '--samples "0": expected 1 or more' $program --samples=0
+    check "plan: report" prints greedy $program --scheduler=ps,greedy --report=plan.html
+    check "plan: the report's rows" page_has plan.html 'len(data["results"]) == len(data["views"]) == 2'
+    check "plan: the report's flows" page_has plan.html \
+        'sum(step["flow_count"] for step in data["views"][1]["steps"]) == data["results"][1]["workloads"]'
+    check "plan: a report of many servers" prints greedy $program --topology=jellyfish:32,6,4 --scheduler=greedy \
+        --report=many.html
+    check "plan: they are put together" page_has many.html 'len(data["views"][0]["nodes"]) == 32'
+    check "plan: trace events" prints greedy $program --scheduler=greedy --trace-json=plan-trace.json
+    check "plan: an event for each flow" has_flows plan-trace.json 960 30000
+    check "plan: cannot write a report" refuses '--report: file /nowhere/x cannot be written' $program \
+        --report=/nowhere/x
+    check "plan: cannot write a trace" refuses '/nowhere/x: cannot be written' $program --trace-json=/nowhere/x
+    check "plan: gnuplot" prints '^"bcube:4,1" "greedy" 16 2.0 30 30 1.0 ' $program --format=gnuplot
     check "plan: unknown option" refuses 'unknown option "--fast"' $program --fast
 }
 
@@ -171,6 +212,23 @@ check_run()
     check "run: writes a schedule" prints 'ring' $program "$@" --scheduler=ring --schedule-out=run.schedule
     check "run: reads a schedule" prints 'run.schedule.* yes ' $program --schedule-in=run.schedule \
         --bytes=256KiB --verify-data
+    check "run: report" prints greedy $program "$@" --report=run.html
+    check "run: its flows and rounds" page_has run.html \
+        'len(data["views"][0]["run"]["flows"]) == 48 and len(data["views"][0]["run"]["rounds"]) == 6'
+    check "run: trace events" prints greedy $program "$@" --transport=raw --trace-json=run-trace.json
+    check "run: an event for each flow" has_flows run-trace.json 48
+    check "run: packets" prints greedy $program "$@" --pcap=packets
+    check "run: a file for each device" test "$(find . -name 'packets-*.pcap' -size +24c | wc -l)" = 16
+    if ldd "$bin/$program" | grep -q netanim; then
+        check "run: NetAnim" prints greedy $program "$@" --anim=anim.xml
+        check "run: what it shows" grep -q '</anim>' anim.xml
+        check "run: cannot write for NetAnim" refuses '--anim: file /nowhere/x' $program --anim=/nowhere/x
+    else
+        check "run: no NetAnim" refuses '--anim: this build has no NetAnim' $program --anim=anim.xml
+    fi
+    check "run: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
+    check "run: cannot write a trace" refuses '--trace-json: file /nowhere/x' $program --trace-json=/nowhere/x
+    check "run: cannot write packets" refuses '--pcap: file /nowhere/x' $program --pcap=/nowhere/x
     check "run: cut off" fails 'failed: cut off by links that are down: server 0' $program "$@" \
         --fail=0-4@1us --fail=0-6@1us
     check "run: watchdog" fails 'failed: nothing has arrived for .* chunk .* from server' $program "$@" --watchdog=1ns
@@ -223,7 +281,7 @@ check_bad_run_options()
 --chunks-per-server=0 --chunks-per-server "0": expected auto or 1
 --samples=0 --samples "0": expected 1 or more
 --seed=x --seed "x": expected a whole number
---format=xml --format "xml": expected table, json or csv
+--format=xml --format "xml": expected table, json, csv or gnuplot
 --fast unknown option "--fast"
 --ns3::TcpSocket::Colour=red ns3::TcpSocket::Colour
 END
@@ -243,6 +301,9 @@ check_compare()
     check "compare: cut off" fails 'bcube:2,1 ring 1MiB failed: cut off .*: server 0' $program \
         --topologies=bcube:2,1 --schedulers=ring --sizes=1MiB --fail=0-4@1us --fail=0-6@1us
     check_bad_run_options $program
+    check "compare: report" prints greedy $program "$@" --report=compare.html
+    check "compare: a view for each run" page_has compare.html 'len(data["views"]) == len(data["results"]) == 8'
+    check "compare: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
     check "compare: no forward mode" refuses 'has no forward mode' $program --forward
     check "compare: no jobs" refuses '--jobs "0": expected 1 or more' $program --jobs=0
     check "compare: 0 bytes" refuses '--sizes "0": expected a size' $program --sizes=1KiB,0
@@ -265,6 +326,9 @@ check_cluster()
     check "cluster: time series" prints gadget $program --slots=30 --seeds=2 --series=a.csv
     check "cluster: time series again" prints gadget $program --slots=30 --seeds=2 --series=b.csv
     check "cluster: the same twice" same a.csv b.csv
+    check "cluster: report" prints gadget $program --slots=30 --report=cluster.html
+    check "cluster: its time series" page_has cluster.html 'len(data["cluster"]) == 30 * len(data["results"])'
+    check "cluster: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
     check "cluster: guarantee" prints '^ +50 .* 0$' $program --check-guarantee=50
     check "cluster: rings in ns-3" prints '^fifo +job-.* 1\.0' $program --run-slot=5 --gpus=2 --policy=fifo \
         --most-bytes=1MiB
@@ -333,9 +397,25 @@ END
     unset ALLREDUCE_POLICY
     echo '{"topology": "bcube:3,1"}' >wrong.json
     check "train: unknown key" refuses 'wrong.json: unknown key "topology"' $program --config=wrong.json
+    check "train: three iterations" prints 'wrote' $program --config=small.json --iterations=3 --out=a.json \
+        --log=a.log
+    check "train: a report of what is done" prints 'wrote' $program --config=small.json --iterations=3 --out=a.json \
+        --log=a.log --resume --report=a.html
+    check "train: a line for each iteration" page_has a.html 'len(data["training"]) == 3'
+    check "train: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
     check "train: no such file" refuses '/nowhere: cannot be opened' $program --config=/nowhere
     check "train: nothing to resume" refuses 'none.json.state: not there' $program --resume --out=none.json
     check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
+}
+
+# The pages of --report in a real browser, if there is one.
+check_report()
+{
+    if ! command -v node >/dev/null || ! command -v chromium >/dev/null; then
+        echo "SKIP               report in a browser: needs node and chromium (apt-get install nodejs chromium)"
+        return
+    fi
+    check "report in a browser" limited node "$module_dir/test/report/check-report.js" "$bin" "$scratch"
 }
 
 check_train
@@ -344,4 +424,5 @@ check_topology
 check_plan
 check_run
 check_compare
+check_report
 report

@@ -76,6 +76,7 @@ check_suites()
     done
 }
 
+install_text_tools
 build_first build_standalone "$@"
 cd "$module_dir"
 check_files
@@ -84,4 +85,7 @@ check_suites
 if [[ -x $module_dir/utils/check-programs.sh ]]; then
     check "programs" limited "$module_dir/utils/check-programs.sh"
 fi
+for name in install docs; do
+    check "$name" limited "$module_dir/utils/check-$name.sh"
+done
 report

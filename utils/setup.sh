@@ -16,6 +16,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
+text_packages=(codespell doxygen python3-sphinx)
 
 say()
 {
@@ -81,6 +82,13 @@ install_torch()
 {
     install_packages "${torch_packages[@]}" ||
         say "going on without LibTorch"
+}
+
+# Only for checking the texts; utils/check-docs.sh leaves out what is not there.
+install_text_tools()
+{
+    install_packages "${text_packages[@]}" ||
+        say "going on without the tools that check texts"
 }
 
 # Installs what the standalone build needs and builds; the arguments go to CMake.

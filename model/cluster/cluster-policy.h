@@ -58,7 +58,7 @@ class ClusterPolicy
     virtual std::optional<double> GetSlotBound() const;
 
   protected:
-    /// @return the state of a job
+    /// @return the state of a job @param job the job
     const JobState& GetState(JobId job) const;
 
     World m_world;               //!< what to work with

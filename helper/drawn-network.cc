@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "drawn-network.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// More racks, or more switches in a row, are drawn together.
+constexpr uint32_t MOST_APART = 64;
+/// How many are left of them then, at most.
+constexpr uint32_t MOST_GROUPS = 16;
+/// With more heights than this the switches do not stand in rows.
+constexpr std::size_t MOST_ROWS = 8;
+
+/// @return how many of the things in a row to draw as one, all groups of one size if possible
+uint32_t
+ChooseGroupSize(uint32_t count)
+{
+    if (count <= MOST_APART)
+    {
+        return 1;
+    }
+    const uint32_t least = (count + MOST_GROUPS - 1) / MOST_GROUPS;
+    for (uint32_t size = least; size <= 2 * least; ++size)
+    {
+        if (count % size == 0)
+        {
+            return size;
+        }
+    }
+    return least;
+}
+
+/// Decides which nodes are drawn as one.
+class Grouping
+{
+  public:
+    explicit Grouping(const Topology& topology)
+        : m_topology(topology),
+          m_groupOf(topology.GetNNodes(), DrawnNetwork::INSIDE)
+    {
+        AddRacks();
+        AddSwitches();
+    }
+
+    std::vector<uint32_t> Get() const
+    {
+        return m_groupOf;
+    }
+
+  private:
+    /// @return the switch that a server stands at, or the server itself
+    NodeId FindRack(NodeId server) const
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(server))
+        {
+            if (!m_topology.IsServer(port.neighbor))
+            {
+                return port.neighbor;
+            }
+        }
+        return server;
+    }
+
+    void AddRacks()
+    {
+        std::map<NodeId, uint32_t> rackIndex;
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            rackIndex.emplace(FindRack(server), rackIndex.size());
+        }
+        const uint32_t size = ChooseGroupSize(rackIndex.size());
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            const NodeId rack = FindRack(server);
+            m_groupOf[server] = rackIndex[rack] / size;
+            m_groupOf[rack] = m_groupOf[server];
+        }
+        m_nGroups = (rackIndex.size() + size - 1) / size;
+    }
+
+    void AddSwitches()
+    {
+        std::map<double, std::vector<NodeId>> rows;
+        std::vector<NodeId> all;
+        for (NodeId node = m_topology.GetNServers(); node < m_topology.GetNNodes(); ++node)
+        {
+            if (m_groupOf[node] == DrawnNetwork::INSIDE)
+            {
+                rows[m_topology.GetPositions()[node].y].push_back(node);
+                all.push_back(node);
+            }
+        }
+        if (rows.size() > MOST_ROWS)
+        {
+            rows = {{0, all}};
+        }
+        for (const auto& [y, row] : rows)
+        {
+            const uint32_t size = ChooseGroupSize(row.size());
+            for (std::size_t i = 0; i < row.size(); ++i)
+            {
+                m_groupOf[row[i]] = m_nGroups + i / size;
+            }
+            m_nGroups += (row.size() + size - 1) / size;
+        }
+    }
+
+    const Topology& m_topology;      //!< the network
+    std::vector<uint32_t> m_groupOf; //!< by node
+    uint32_t m_nGroups{0};           //!< so far
+};
+
+/// @return "3", or "0-9" if there are several
+std::string
+MakeLabel(NodeId first, NodeId last)
+{
+    return first == last ? std::to_string(first)
+                         : std::to_string(first) + "-" + std::to_string(last);
+}
+
+/// A group with servers is named after these and stands where they do.
+void
+AddNodes(const Topology& topology, DrawnNetwork& drawn)
+{
+    drawn.nodes.resize(1 + *std::max_element(drawn.nodeOf.begin(), drawn.nodeOf.end()));
+    std::vector<NodeId> first(drawn.nodes.size(), DrawnNetwork::INSIDE);
+    std::vector<uint32_t> nPlaced(drawn.nodes.size(), 0);
+    for (NodeId id = 0; id < topology.GetNNodes(); ++id)
+    {
+        const uint32_t group = drawn.nodeOf[id];
+        DrawnNode& node = drawn.nodes[group];
+        (topology.IsServer(id) ? node.nServers : node.nSwitches) += 1;
+        if (topology.IsServer(id) || node.nServers == 0)
+        {
+            first[group] = std::min(first[group], id);
+            node.label = MakeLabel(first[group], id);
+            const double n = ++nPlaced[group];
+            const Position position = topology.GetPositions()[id];
+            node.position.x += (position.x - node.position.x) / n;
+            node.position.y += (position.y - node.position.y) / n;
+        }
+    }
+}
+
+void
+AddLinks(const Topology& topology, DrawnNetwork& drawn)
+{
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> lines;
+    drawn.directedOf.assign(topology.GetNDirectedLinks(), DrawnNetwork::INSIDE);
+    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+    {
+        const uint32_t from = drawn.nodeOf[topology.GetSource(link)];
+        const uint32_t to = drawn.nodeOf[topology.GetTarget(link)];
+        if (from == to)
+        {
+            continue;
+        }
+        const auto ends = std::minmax(from, to);
+        const auto [line, isNew] = lines.emplace(ends, drawn.links.size());
+        if (isNew)
+        {
+            drawn.links.push_back({ends.first, ends.second, 0});
+        }
+        drawn.directedOf[link] = 2 * line->second + (from > to);
+        drawn.links[line->second].capacity += from < to ? topology.GetCapacity(link) : 0;
+    }
+}
+
+} // namespace
+
+DrawnNetwork
+DrawNetwork(const Topology& topology, uint32_t mostServers)
+{
+    DrawnNetwork drawn;
+    drawn.isAggregated = topology.GetNServers() > mostServers;
+    drawn.nodeOf.resize(topology.GetNNodes());
+    std::iota(drawn.nodeOf.begin(), drawn.nodeOf.end(), 0);
+    if (drawn.isAggregated)
+    {
+        drawn.nodeOf = Grouping(topology).Get();
+    }
+    AddNodes(topology, drawn);
+    AddLinks(topology, drawn);
+    return drawn;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,160 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "html-report.h"
+
+#include "report-template.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Browsers stay quick with this much.
+constexpr uint64_t MOST_VIEW_BYTES = 48 << 20;
+
+/// @return JSON that can stand inside a script element
+std::string
+DumpForHtml(const nlohmann::ordered_json& json)
+{
+    const std::string text = json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    std::string safe;
+    safe.reserve(text.size());
+    for (const char c : text)
+    {
+        safe += c == '<' ? "\\u003c" : std::string(1, c);
+    }
+    return safe;
+}
+
+void
+WriteArray(std::ostream& out, const char* name, const std::vector<std::string>& items)
+{
+    out << ",\n\"" << name << "\": [";
+    for (const std::string& item : items)
+    {
+        out << (&item == &items.front() ? "\n" : ",\n") << item;
+    }
+    out << "]";
+}
+
+/// @return the command line with the program's bare name
+std::string
+JoinCommand(int argc, char* argv[])
+{
+    std::string command;
+    for (int i = 0; i < argc; ++i)
+    {
+        const std::string argument = argv[i];
+        command += i == 0 ? argument.substr(argument.rfind('/') + 1) : " " + argument;
+    }
+    return command;
+}
+
+} // namespace
+
+HtmlReport::HtmlReport(std::string path, int argc, char* argv[])
+    : m_path(std::move(path)),
+      m_command(JoinCommand(argc, argv))
+{
+    if (IsWanted())
+    {
+        // What cannot be written is better known before hours of work.
+        CheckState(std::ofstream(m_path, std::ios::app));
+    }
+}
+
+bool
+HtmlReport::IsWanted() const
+{
+    return !m_path.empty();
+}
+
+void
+HtmlReport::AddRow(const nlohmann::ordered_json& row)
+{
+    if (IsWanted())
+    {
+        m_rows.push_back(DumpForHtml(row));
+    }
+}
+
+void
+HtmlReport::AddView(const std::function<nlohmann::ordered_json()>& make)
+{
+    if (!IsWanted())
+    {
+        return;
+    }
+    std::string view = m_viewBytes < MOST_VIEW_BYTES ? DumpForHtml(make()) : "";
+    if (view.empty() || (!m_views.empty() && m_viewBytes + view.size() > MOST_VIEW_BYTES))
+    {
+        ++m_nViewsLeftOut;
+        return;
+    }
+    m_viewBytes += view.size();
+    m_views.push_back(std::move(view));
+}
+
+void
+HtmlReport::AddTrainingLine(const nlohmann::ordered_json& line)
+{
+    if (IsWanted())
+    {
+        m_trainingLines.push_back(DumpForHtml(line));
+    }
+}
+
+void
+HtmlReport::AddClusterSlot(const nlohmann::ordered_json& slot)
+{
+    if (IsWanted())
+    {
+        m_clusterSlots.push_back(DumpForHtml(slot));
+    }
+}
+
+void
+HtmlReport::Write() const
+{
+    if (!IsWanted())
+    {
+        return;
+    }
+    std::ofstream out(m_path, std::ios::trunc);
+    out << REPORT_HEAD << REPORT_STYLE << REPORT_BODY;
+    WriteData(out);
+    out << REPORT_BEFORE_SCRIPT << REPORT_TOOLS_SCRIPT << REPORT_CHARTS_SCRIPT
+        << REPORT_SCHEDULE_SCRIPT << REPORT_MAIN_SCRIPT << REPORT_END;
+    CheckState(out.flush());
+}
+
+void
+HtmlReport::CheckState(const std::ostream& out) const
+{
+    if (!out)
+    {
+        FailInput("--report: file ", m_path, " cannot be written");
+    }
+}
+
+void
+HtmlReport::WriteData(std::ostream& out) const
+{
+    out << "{\"command\": " << DumpForHtml(m_command)
+        << ",\n\"views_left_out\": " << m_nViewsLeftOut;
+    WriteArray(out, "results", m_rows);
+    WriteArray(out, "views", m_views);
+    WriteArray(out, "training", m_trainingLines);
+    WriteArray(out, "cluster", m_clusterSlots);
+    out << "}";
+}
+
+} // namespace ns3::allreduce

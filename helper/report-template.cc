@@ -1,0 +1,825 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// One page in several literals, because compilers limit the length of one. What looks like a
+// template here is plain HTML, CSS and JavaScript: test/report drives it in a browser.
+
+#include "report-template.h"
+
+namespace ns3::allreduce
+{
+
+const char* const REPORT_HEAD = R"page(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+      content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>allreduce</title>
+<style>
+)page";
+
+const char* const REPORT_STYLE = R"page(
+:root {
+  color-scheme: light dark;
+  --page: #f6f7f9; --card: #ffffff; --ink: #1c2430; --soft: #5b6675; --line: #d5dbe3;
+  --wire: #c3cbd6; --switch: #8793a3; --reduce: #d9730d; --broadcast: #1f6fb2; --both: #7a3fa0;
+  --cold: #e9edf2; --mid: #7cc6b5; --full: #11665a; --warm: #f2b44c; --hot: #b3261e;
+  --good: #2b8a3e;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #12161c; --card: #1b212a; --ink: #e6eaf0; --soft: #9aa6b5; --line: #323b48;
+    --wire: #465162; --switch: #6f7c8e; --reduce: #ff9a3d; --broadcast: #5aa9e6; --both: #b98ae0;
+    --cold: #262e3a; --mid: #2f7a6d; --full: #7be0c9; --warm: #d9a13a; --hot: #ff7a66;
+    --good: #63c07a;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink);
+  font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }
+main { max-width: 1240px; margin: 0 auto; padding: 20px; }
+h1 { font-size: 24px; margin: 4px 0; }
+h2 { font-size: 18px; margin: 0 0 10px; }
+h3 { font-size: 14px; margin: 14px 0 4px; color: var(--soft); font-weight: 600; }
+code { font-family: "DejaVu Sans Mono", monospace; font-size: 13px; color: var(--soft);
+  overflow-wrap: anywhere; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  padding: 16px 18px; margin: 16px 0; }
+section[hidden] { display: none; }
+svg, canvas { display: block; max-width: 100%; }
+#drawing { width: 100%; max-height: 660px; }
+svg text { fill: var(--ink); font-size: 12px; }
+svg text.soft { fill: var(--soft); }
+#drawing text.soft { paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
+.scroll { overflow: auto; max-height: 560px; }
+.columns { display: flex; flex-wrap: wrap; gap: 20px; align-items: flex-start; }
+.columns > div { flex: 1 1 400px; min-width: 0; }
+.columns > .wide { flex: 2 1 620px; }
+.controls { display: flex; flex-wrap: wrap; gap: 10px 16px; align-items: center;
+  margin-bottom: 10px; }
+.controls input[type=range] { flex: 1 1 240px; accent-color: var(--broadcast); }
+select, button { font: inherit; padding: 3px 8px; color: var(--ink); background: var(--page);
+  border: 1px solid var(--line); border-radius: 6px; }
+.note { color: var(--soft); min-height: 1.4em; margin: 6px 0; }
+.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin: 0 5px 0 12px;
+  vertical-align: -1px; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--line);
+  white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; }
+td.text, th.text { text-align: left; }
+.flows { font: 12px/1.6 "DejaVu Sans Mono", monospace; columns: 15em auto; max-height: 190px;
+  overflow: auto; margin-top: 8px; }
+.flows div { cursor: default; break-inside: avoid; }
+.flows div:hover { background: var(--cold); }
+)page";
+
+const char* const REPORT_BODY = R"page(</style>
+</head>
+<body>
+<main>
+<h1 id="title"></h1>
+<code id="command"></code>
+<section id="results" hidden><h2>Results</h2>
+<div id="bars"></div><div class="scroll"><table id="table"></table></div></section>
+<section id="schedule" hidden><h2>Round by round</h2>
+<div class="controls"><select id="view" aria-label="schedule"></select>
+<button id="play" type="button">play</button>
+<input id="slider" type="range" min="0" value="0" aria-label="round">
+<label>links show <select id="mode"></select></label></div>
+<div class="note" id="status"></div>
+<div class="columns"><div class="wide"><svg id="drawing" role="img"></svg></div>
+<div id="held"><h3 id="heldTitle"></h3><canvas id="cells"></canvas></div></div>
+<div class="note" id="keys"></div>
+<div class="flows" id="flows"></div></section>
+<section id="heat" hidden><h2>Use of the links</h2>
+<div class="note" id="heatNote"></div><canvas id="heatMap"></canvas>
+<div class="note" id="heatHover"></div></section>
+<section id="gantt" hidden><h2>Flows in time</h2>
+<div class="controls"><label>a row for each <select id="ganttRows">
+<option value="sender">sender</option><option value="receiver">receiver</option>
+<option value="link">link</option></select></label><span class="note" id="ganttNote"></span></div>
+<div class="scroll"><canvas id="ganttChart"></canvas></div>
+<div class="note" id="ganttHover"></div></section>
+<section id="training" hidden><h2>Training</h2><div id="curves"></div></section>
+<section id="cluster" hidden><h2>The cluster over time</h2><div id="series"></div></section>
+</main>
+<script type="application/json" id="data">
+)page";
+
+const char* const REPORT_BEFORE_SCRIPT = R"page(
+</script>
+<script>
+"use strict";
+)page";
+
+const char* const REPORT_TOOLS_SCRIPT = R"page(
+const get = (id) => document.getElementById(id);
+const data = JSON.parse(get("data").textContent);
+const SVG = "http://www.w3.org/2000/svg";
+
+function add(parent, name, attributes = {}, text = "") {
+  const isDrawn = parent instanceof SVGElement;
+  const child = isDrawn ? document.createElementNS(SVG, name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) child.setAttribute(key, value);
+  if (text !== "") child.textContent = text;
+  parent.appendChild(child);
+  return child;
+}
+
+function addSvg(parent, width, height) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("width", width);
+  parent.appendChild(svg);
+  return svg;
+}
+
+function show(value) {
+  if (value === null || value === undefined) return "-";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "number") return String(value);
+  if (Number.isInteger(value)) return String(value);
+  return Math.abs(value) >= 0.001 ? String(+value.toPrecision(5)) : value.toExponential(3);
+}
+
+const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
+
+function showTime(nanoseconds) {
+  for (const [name, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]]) {
+    if (Math.abs(nanoseconds) >= size) return +(nanoseconds / size).toPrecision(4) + " " + name;
+  }
+  return nanoseconds + " ns";
+}
+
+const getColor = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function mix(from, to, share) {
+  const parts = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
+  const [x, y] = [parts(from), parts(to)];
+  return "rgb(" + x.map((c, i) => Math.round(c + (y[i] - c) * share)).join(",") + ")";
+}
+
+function makeHeatScale() {
+  const [none, half, full] = ["--cold", "--mid", "--full"].map(getColor);
+  return (share) => share < 0.5 ? mix(none, half, 2 * share)
+                                : mix(half, full, Math.min(1, 2 * share - 1));
+}
+
+// Sharp on screens with several pixels in one.
+function prepareCanvas(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.style.width = width + "px";
+  const context = canvas.getContext("2d");
+  context.scale(scale, scale);
+  context.font = '11px system-ui, "DejaVu Sans", sans-serif';
+  return context;
+}
+
+function chooseTicks(most, count = 5) {
+  const raw = most / count || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw * 0.999);
+  const ticks = [];
+  for (let i = 0; i * step <= most * 1.0001; ++i) ticks.push(+(i * step).toPrecision(12));
+  return ticks;
+}
+)page";
+
+const char* const REPORT_CHARTS_SCRIPT = R"page(
+// What the bars of a row show: its value and what it is measured against.
+function chooseMeasure(row) {
+  if ("measured_s" in row) {
+    return {value: "measured_s", bound: "ideal_s", other: "predicted_s",
+            title: "time in s; line: ideal, dot: predicted"};
+  }
+  if ("policy" in row) return {value: "mean_utility", title: "mean utility"};
+  if ("ring_servers" in row) return {value: "together_transfer_s", title: "transfer in s"};
+  return {value: "rounds", bound: "bound", title: "rounds; line: lower bound"};
+}
+
+function addBar(svg, row, measure, y, scale) {
+  const left = 170;
+  const value = row[measure.value];
+  add(svg, "text", {x: left - 8, y: y + 14, "text-anchor": "end"},
+      row.scheduler || row.policy || "");
+  if (typeof value !== "number") {
+    add(svg, "text", {x: left, y: y + 14, class: "soft"}, row.failure || "-");
+    return;
+  }
+  const width = Math.max(1, value * scale);
+  add(svg, "rect", {x: left, y: y + 3, width, height: 14, rx: 2, fill: "var(--broadcast)",
+                    class: "bar", "data-value": value});
+  let label = left + width;
+  if (measure.bound && typeof row[measure.bound] === "number") {
+    const x = left + row[measure.bound] * scale;
+    add(svg, "line", {x1: x, x2: x, y1: y, y2: y + 20, stroke: "var(--hot)", "stroke-width": 2});
+    label = Math.max(label, x);
+  }
+  if (measure.other && typeof row[measure.other] === "number") {
+    const x = left + row[measure.other] * scale;
+    add(svg, "circle", {cx: x, cy: y + 10, r: 4, fill: "var(--warm)", stroke: "var(--card)"});
+    label = Math.max(label, x + 4);
+  }
+  const ratio = row.ratio ? ` (${row.ratio.toFixed(3)} x)` : "";
+  add(svg, "text", {x: label + 6, y: y + 14}, show(value) + ratio);
+}
+
+function drawBars(parent, rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    const name = [row.topology, row.size, row.objective].filter(Boolean).join(", ");
+    groups.set(name, [...(groups.get(name) || []), row]);
+  }
+  const columns = add(parent, "div", {class: "columns"});
+  for (const [name, members] of groups) {
+    const measure = chooseMeasure(members[0]);
+    const box = add(columns, "div");
+    add(box, "h3", {}, `${name}: ${measure.title}`);
+    const values = members.flatMap((row) => [row[measure.value], row[measure.bound] || 0,
+                                             row[measure.other] || 0]);
+    const most = Math.max(...values.filter((value) => typeof value === "number"), 1e-12);
+    const svg = addSvg(box, 560, 24 * members.length + 4);
+    members.forEach((row, i) => addBar(svg, row, measure, 24 * i, 235 / most));
+  }
+}
+
+function drawTable(table, rows) {
+  const keys = [];
+  for (const row of rows) {
+    for (const [key, value] of Object.entries(row)) {
+      if (!keys.includes(key) && (value === null || typeof value !== "object")) keys.push(key);
+    }
+  }
+  const head = add(add(table, "thead"), "tr");
+  const isText = (key) => rows.some((row) => typeof row[key] === "string");
+  for (const key of keys) {
+    add(head, "th", isText(key) ? {class: "text"} : {}, key.replaceAll("_", " "));
+  }
+  const body = add(table, "tbody");
+  for (const row of rows) {
+    const line = add(body, "tr");
+    for (const key of keys) {
+      add(line, "td", {"data-key": key, ...(isText(key) ? {class: "text"} : {})}, show(row[key]));
+    }
+  }
+}
+
+const CURVE_COLORS = ["--broadcast", "--reduce", "--good", "--both", "--hot", "--soft", "--warm"];
+
+function addAxes(svg, box, mostX, mostY, labelX) {
+  for (const tick of chooseTicks(mostY)) {
+    const y = box.bottom - (box.bottom - box.top) * tick / mostY;
+    add(svg, "line", {x1: box.left, x2: box.right, y1: y, y2: y, stroke: "var(--line)"});
+    add(svg, "text", {x: box.left - 6, y: y + 4, "text-anchor": "end", class: "soft"}, show(tick));
+  }
+  for (const tick of chooseTicks(mostX, 8)) {
+    const x = box.left + (box.right - box.left) * tick / mostX;
+    add(svg, "text", {x, y: box.bottom + 16, "text-anchor": "middle", class: "soft"}, show(tick));
+  }
+  add(svg, "text", {x: box.right, y: box.bottom + 32, "text-anchor": "end", class: "soft"}, labelX);
+}
+
+// Curves: {name, points: [[x, y], ...], dots: whether its points are few}.
+function drawCurves(parent, title, labelX, curves) {
+  const points = curves.flatMap((curve) => curve.points);
+  if (points.length === 0) return;
+  add(parent, "h3", {}, title);
+  const svg = addSvg(parent, 1180, 300);
+  const box = {left: 60, right: 1165, top: 12, bottom: 250};
+  const mostX = points.reduce((most, point) => Math.max(most, point[0]), 1e-9);
+  const mostY = points.reduce((most, point) => Math.max(most, point[1]), 1e-9);
+  addAxes(svg, box, mostX, mostY, labelX);
+  const place = ([x, y]) => [box.left + (box.right - box.left) * x / mostX,
+                             box.bottom - (box.bottom - box.top) * Math.max(0, y) / mostY];
+  curves.forEach((curve, i) => {
+    const color = `var(${CURVE_COLORS[i % CURVE_COLORS.length]})`;
+    add(svg, "polyline", {points: curve.points.map((point) => place(point).join()).join(" "),
+                          fill: "none", stroke: color, "stroke-width": curve.thin ? 1 : 2,
+                          opacity: curve.thin ? 0.5 : 1});
+    if (curve.dots) {
+      for (const [cx, cy] of curve.points.map(place)) add(svg, "circle", {cx, cy, r: 3, fill: color});
+    }
+    add(svg, "rect", {x: box.left + 170 * i, y: 274, width: 12, height: 12, rx: 3, fill: color});
+    add(svg, "text", {x: box.left + 170 * i + 18, y: 284}, curve.name);
+  });
+}
+
+function smooth(points, count) {
+  return points.map(([x], i) => {
+    const part = points.slice(Math.max(0, i - count + 1), i + 1);
+    return [x, part.reduce((sum, point) => sum + point[1], 0) / part.length];
+  });
+}
+
+function drawTraining(lines) {
+  const curve = (key) => lines.filter((line) => typeof line[key] === "number")
+                              .map((line) => [line.iteration, line[key]]);
+  drawCurves(get("curves"), "rounds over the least possible", "iteration", [
+    {name: "mean of 10", points: smooth(curve("excess_rounds"), 10)},
+    {name: "validation", points: curve("validation"), dots: true},
+    {name: "averaged weights", points: curve("validation_averaged"), dots: true},
+    {name: "while sampling", points: curve("excess_rounds"), thin: true}]);
+  drawCurves(get("curves"), "entropy of choices, share of trees selected", "iteration", [
+    {name: "entropy", points: curve("entropy")},
+    {name: "trees selected", points: curve("selected_share")}]);
+  drawCurves(get("curves"), "squared error of the critic", "iteration",
+             [{name: "error", points: curve("value_error")}]);
+}
+
+function drawCluster(slots) {
+  const {objective, seed} = slots[0];
+  const shown = slots.filter((slot) => slot.objective === objective && slot.seed === seed);
+  const policies = [...new Set(shown.map((slot) => slot.policy))];
+  const curves = (key) => policies.map((name) => ({
+    name, points: shown.filter((slot) => slot.policy === name).map((slot) => [slot.slot, slot[key]]),
+  }));
+  const about = `, objective ${objective}, seed ${seed}`;
+  drawCurves(get("series"), "share of GPUs at work" + about, "slot", curves("gpu_use"));
+  drawCurves(get("series"), "share of bandwidth reserved" + about, "slot", curves("link_use"));
+  drawCurves(get("series"), "jobs at work" + about, "slot", curves("running"));
+  drawCurves(get("series"), "utility so far" + about, "slot", curves("utility"));
+}
+)page";
+
+const char* const REPORT_SCHEDULE_SCRIPT = R"page(
+let view = null;   // the schedule shown
+let places = [];   // by drawn node: where it is
+let timer = null;  // of the play button
+
+function placeNodes() {
+  const rows = new Set(view.nodes.map((node) => node.y.toFixed(3))).size;
+  const height = rows <= 6 ? 110 * Math.max(1, rows - 1) + 80 : 700;
+  const width = 760;
+  places = view.nodes.map((node) => [36 + node.x * (width - 72), 36 + node.y * (height - 72)]);
+  get("drawing").setAttribute("viewBox", `0 0 ${width} ${height}`);
+}
+
+function getNodeSize() {
+  const inRow = new Map();
+  for (const place of places) {
+    const y = place[1].toFixed(0);
+    inRow.set(y, (inRow.get(y) || 0) + 1);
+  }
+  const size = Math.max(6, Math.min(16, 300 / Math.max(...inRow.values())));
+  return view.nodes.length > 40 ? Math.min(size, 11) : size;
+}
+
+function describeNode(i) {
+  const node = view.nodes[i];
+  const parts = [];
+  if (node.servers) parts.push(node.servers > 1 ? node.servers + " servers" : "server");
+  if (node.switches) parts.push(node.switches > 1 ? node.switches + " switches" : "switch");
+  return parts.join(" and ") + " " + node.label;
+}
+
+// A ring around a server: final sums from the top on, then partial ones.
+function addRing(group, x, y, radius, from, share, color) {
+  if (share <= 0) return;
+  const around = 2 * Math.PI * radius;
+  add(group, "circle", {cx: x, cy: y, r: radius, fill: "none", stroke: color, "stroke-width": 4,
+                        "stroke-dasharray": `${share * around} ${around}`,
+                        transform: `rotate(${360 * from - 90} ${x} ${y})`});
+}
+
+// Inside a node its number, or how many it stands for; then their range is below.
+function addLabels(group, i, size) {
+  const [node, [x, y]] = [view.nodes[i], places[i]];
+  const isSeveral = node.label.includes("-");
+  const inside = isSeveral ? String(node.servers || node.switches) : node.label;
+  const fits = inside.length * 6 <= size * 2;
+  if (fits) {
+    const fill = node.servers ? "var(--ink)" : "var(--card)";
+    add(group, "text", {x, y: y + 3.5, "text-anchor": "middle",
+                        style: `font-size:${size >= 11 ? 10.5 : 8.5}px;fill:${fill}`}, inside);
+  }
+  if (isSeveral || !fits) {
+    const text = get("drawing").viewBox.baseVal.height < 600 ? 9 : 11;
+    add(group, "text", {x, y: y + size + 3 + text, "text-anchor": "middle", class: "soft",
+                        style: `font-size:${text}px`}, node.label);
+  }
+}
+
+function addNode(svg, i, step, size) {
+  const node = view.nodes[i];
+  const [x, y] = places[i];
+  const group = add(svg, "g");
+  if (node.servers === 0) {
+    add(group, "rect", {x: x - size * 0.8, y: y - size * 0.8, width: size * 1.6, height: size * 1.6,
+                        rx: 3, fill: "var(--switch)", stroke: "var(--card)", "stroke-width": 1.5});
+  } else {
+    const all = node.servers * view.chunks;
+    const [final, partial] = [step.final[i] / all, step.partial[i] / all];
+    add(group, "circle", {cx: x, cy: y, r: size + 2, fill: "var(--card)", stroke: "var(--wire)"});
+    addRing(group, x, y, size, 0, final, "var(--broadcast)");
+    addRing(group, x, y, size, final, Math.min(partial, 1 - final), "var(--reduce)");
+    add(group, "title", {}, `${describeNode(i)}: ${step.final[i]} final, ` +
+                            `${step.partial[i]} partial of ${all}`);
+  }
+  if (node.servers === 0) add(group, "title", {}, describeNode(i));
+  addLabels(group, i, size);
+}
+
+// Traffic keeps to the right, so that both directions can be seen.
+function makeLane(from, to) {
+  const [x1, y1, x2, y2] = [...places[from], ...places[to]];
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const [dx, dy] = [-2.6 * (y2 - y1) / length, 2.6 * (x2 - x1) / length];
+  const middle = [(x1 * 0.45 + x2 * 0.55) + dx, (y1 * 0.45 + y2 * 0.55) + dy];
+  return `M${x1 + dx},${y1 + dy} L${middle} L${x2 + dx},${y2 + dy}`;
+}
+
+function addArrows(svg) {
+  const defs = add(svg, "defs");
+  for (const name of ["reduce", "broadcast", "both"]) {
+    const marker = add(defs, "marker", {id: "arrow-" + name, viewBox: "0 0 8 8", refX: 5, refY: 4,
+                                        markerWidth: 9, markerHeight: 9, orient: "auto",
+                                        markerUnits: "userSpaceOnUse"});
+    add(marker, "path", {d: "M0,0 L8,4 L0,8 z", fill: `var(--${name})`});
+  }
+}
+
+function getEnds(line) {
+  const [a, b] = view.links[line >> 1];
+  return line & 1 ? [b, a] : [a, b];
+}
+
+function addTraffic(svg, step) {
+  const isDense = view.links.length > 100;
+  const widest = isDense ? 0.9 : 1.8;
+  for (let i = 0; i < step.load.length; i += 3) {
+    const [line, reduces, broadcasts] = step.load.slice(i, i + 3);
+    const name = reduces === 0 ? "broadcast" : broadcasts === 0 ? "reduce" : "both";
+    const rounds = Math.max(1, view.roundsPerStep);
+    const share = (reduces + broadcasts) / view.links[line >> 1][2] / rounds;
+    const path = add(svg, "path", {d: makeLane(...getEnds(line)), fill: "none", class: "traffic",
+                                   stroke: `var(--${name})`, "stroke-width": 0.4 + widest * share,
+                                   "marker-mid": isDense ? "" : `url(#arrow-${name})`});
+    const [from, to] = getEnds(line);
+    add(path, "title", {}, `${describeNode(from)} to ${describeNode(to)}: ` +
+                           `${reduces} reduces, ${broadcasts} broadcasts`);
+  }
+}
+
+function addUse(svg, use) {
+  const heat = makeHeatScale();
+  use.forEach((share, line) => {
+    const path = add(svg, "path", {d: makeLane(...getEnds(line)), fill: "none", class: "traffic",
+                                   stroke: heat(share), "stroke-width": 4});
+    const [from, to] = getEnds(line);
+    add(path, "title", {}, `${describeNode(from)} to ${describeNode(to)}: ${percent(share)}`);
+  });
+}
+
+function drawNetwork(index) {
+  const svg = get("drawing");
+  svg.replaceChildren();
+  addArrows(svg);
+  for (const [a, b] of view.links) {
+    add(svg, "line", {x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1],
+                      stroke: "var(--wire)", "stroke-width": view.links.length > 300 ? 0.5 : 1});
+  }
+  const mode = get("mode").value;
+  if (mode === "round") addTraffic(svg, view.steps[index]);
+  else addUse(svg, mode === "measured" ? view.run.use : view.use);
+  add(svg, "path", {id: "highlight", fill: "none", stroke: "var(--hot)", "stroke-width": 4,
+                    "stroke-linejoin": "round"});
+  const size = getNodeSize();
+  view.nodes.forEach((node, i) => addNode(svg, i, view.steps[index], size));
+}
+
+function highlight(path) {
+  get("highlight").setAttribute(
+    "d", path.map((node, i) => (i ? "L" : "M") + places[node].join()).join(" "));
+}
+
+function listFlows(index) {
+  const list = get("flows");
+  list.replaceChildren();
+  for (const [chunk, isBroadcast, path] of view.steps[index].flows || []) {
+    const line = add(list, "div", {style: `color:var(--${isBroadcast ? "broadcast" : "reduce"})`},
+                     `chunk ${chunk}: ${path.join("-")}`);
+    line.onmouseenter = () => highlight(path);
+    line.onmouseleave = () => highlight([]);
+  }
+}
+
+function describeStep(index) {
+  const step = view.steps[index];
+  const sum = (counts) => counts.reduce((total, count) => total + count, 0);
+  const last = view.steps.length - 1;
+  const where = index === 0 ? "before the first round"
+                            : `after round ${step.round} of ${view.steps[last].round}`;
+  get("status").textContent = `${where}: ${step.flow_count} flows, final sums at servers: ` +
+    `${sum(step.final)} of ${view.servers * view.chunks}, partial sums: ${sum(step.partial)}`;
+}
+
+// [server][chunk] as a picture, if every server is drawn.
+function drawCells(index) {
+  const canvas = get("cells");
+  const isShown = !view.is_aggregated;
+  get("held").hidden = !isShown;
+  get("held").style.display = isShown ? "" : "none";
+  if (!isShown) return;
+  const cells = new Uint8Array(view.servers * view.chunks);
+  for (let i = 0; i <= index; ++i) {
+    const changes = view.steps[i].cells;
+    for (let j = 0; j < changes.length; j += 2) cells[changes[j]] = changes[j + 1];
+  }
+  get("heldTitle").textContent = `what each server (row) holds of each chunk (column)`;
+  const left = 26;
+  const wide = Math.max(1, Math.min(16, Math.floor(370 / view.chunks)));
+  const high = Math.max(6, Math.min(16, Math.floor(420 / view.servers)));
+  const context = prepareCanvas(canvas, left + wide * view.chunks, high * view.servers);
+  const colors = [getColor("--cold"), getColor("--reduce"), getColor("--broadcast")];
+  const gap = wide > 3 ? 1 : 0;
+  cells.forEach((cell, i) => {
+    context.fillStyle = colors[cell];
+    context.fillRect(left + wide * (i % view.chunks), high * Math.floor(i / view.chunks),
+                     wide - gap, high - 1);
+  });
+  context.fillStyle = getColor("--soft");
+  context.textAlign = "right";
+  for (let server = 0; high >= 10 && server < view.servers; ++server) {
+    context.fillText(server, left - 5, high * server + high * 0.5 + 4);
+  }
+}
+
+function drawStep() {
+  const index = +get("slider").value;
+  drawNetwork(index);
+  describeStep(index);
+  drawCells(index);
+  listFlows(index);
+}
+
+// By line and direction the share of its capacity in each column: a step, or several if there are
+// more of them than a screen has pixels.
+function collectHeat(stepsPerColumn) {
+  const nColumns = Math.ceil((view.steps.length - 1) / stepsPerColumn);
+  const rows = view.use.map((use, line) => ({line, use, columns: Array(nColumns).fill(0)}));
+  for (let column = 0; column < nColumns; ++column) {
+    const steps = view.steps.slice(column * stepsPerColumn, (column + 1) * stepsPerColumn + 1);
+    const rounds = steps[steps.length - 1].round - steps[0].round;
+    for (const {load} of steps.slice(1)) {
+      for (let j = 0; j < load.length; j += 3) {
+        const capacity = view.links[load[j] >> 1][2] * rounds;
+        rows[load[j]].columns[column] += (load[j + 1] + load[j + 2]) / capacity;
+      }
+    }
+  }
+  return rows.sort((x, y) => y.use - x.use || x.line - y.line);
+}
+
+function drawHeat() {
+  const stepsPerColumn = Math.ceil((view.steps.length - 1) / 500);
+  const rows = collectHeat(stepsPerColumn);
+  const nColumns = rows[0].columns.length;
+  const high = Math.max(1, Math.min(9, Math.floor(560 / rows.length)));
+  const [left, width] = [84, 1000];
+  const wide = width / nColumns;
+  const context = prepareCanvas(get("heatMap"), left + width + 60, high * rows.length + 26);
+  context.translate(0, 6);
+  const heat = makeHeatScale();
+  rows.forEach((row, i) => {
+    row.columns.forEach((share, column) => {
+      const [from, to] = [column, column + 1].map((edge) => Math.round(left + wide * edge));
+      context.fillStyle = heat(share);
+      context.fillRect(from, high * i, to - from - (wide > 4 ? 1 : 0), high - (high > 3 ? 1 : 0));
+    });
+    context.fillStyle = heat(row.use);
+    context.fillRect(left + width + 8, high * i, 40, high);
+  });
+  context.fillStyle = getColor("--soft");
+  context.textAlign = "left";
+  context.fillText("rounds", left, high * rows.length + 14);
+  context.textAlign = "right";
+  context.fillText("all", left + width + 40, high * rows.length + 14);
+  const every = Math.ceil(11 / high);
+  for (let i = 0; i < rows.length; i += every) {
+    const label = getEnds(rows[i].line).map((node) => view.nodes[node].label).join(" > ");
+    context.fillText(label, left - 6, high * i + high / 2 + 4, left - 6);
+  }
+  const mean = rows.reduce((sum, row) => sum + row.use, 0) / rows.length;
+  get("heatNote").textContent = `${rows.length} directed ${view.is_aggregated ? "bundles of " : ""}` +
+    `links, the busiest first: mean use ${percent(mean)}, most ${percent(rows[0].use)}` +
+    (view.is_aggregated ? "; links inside a drawn node are not among them" : "");
+  get("heatMap").onmousemove = (event) => showHeatAt(event, rows, {left, wide, high, stepsPerColumn});
+}
+
+function showHeatAt(event, rows, {left, wide, high, stepsPerColumn}) {
+  const canvas = get("heatMap");
+  const scale = parseFloat(canvas.style.width) / canvas.clientWidth;
+  const row = rows[Math.floor((event.offsetY * scale - 6) / high)];
+  const column = Math.floor((event.offsetX * scale - left) / wide);
+  if (!row || column < 0) return;
+  const [from, to] = getEnds(row.line);
+  const now = column < row.columns.length
+    ? `round ${view.steps[column * stepsPerColumn].round + 1}: ${percent(row.columns[column])}, ` : "";
+  get("heatHover").textContent = `${describeNode(from)} to ${describeNode(to)}: ${now}` +
+    `all rounds: ${percent(row.use)}`;
+}
+)page";
+
+const char* const REPORT_MAIN_SCRIPT = R"page(
+// The way of each flow is that of the same workload in the plan.
+function findWays() {
+  const ways = new Map();
+  for (const step of view.steps) {
+    for (const [chunk, isBroadcast, path] of step.flows || []) {
+      ways.set([path[0], path[path.length - 1], chunk, isBroadcast].join(), path);
+    }
+  }
+  return ways;
+}
+
+function makeGanttRows(kind) {
+  const label = (server) => view.nodes[view.node_of ? view.node_of[server] : server].label;
+  const ways = kind === "link" ? findWays() : null;
+  const byRow = {};
+  for (const flow of view.run.flows) {
+    const path = ways && ways.get(flow.slice(0, 4).join());
+    const keys = kind === "sender" ? [label(flow[0])] : kind === "receiver" ? [label(flow[1])]
+      : (path || []).slice(1).map((node, i) => `${path[i]} > ${node}`);
+    for (const key of keys) (byRow[key] = byRow[key] || []).push(flow);
+  }
+  const names = Object.keys(byRow);
+  const order = (name) => name.split(/[ >-]+/).map(Number);
+  names.sort((x, y) => order(x)[0] - order(y)[0] || (order(x)[1] || 0) - (order(y)[1] || 0));
+  return names.map((name) => [name, byRow[name]]);
+}
+
+function drawGanttAxis(context, box, last) {
+  context.textAlign = "center";
+  for (const tick of chooseTicks(last, 8)) {
+    const x = box.left + box.width * tick / last;
+    context.fillStyle = getColor("--line");
+    context.fillRect(x, 0, 1, box.height);
+    context.fillStyle = getColor("--soft");
+    context.fillText(showTime(tick), Math.min(x, box.left + box.width - 20), box.height + 14);
+  }
+}
+
+function drawGantt() {
+  if (!view.run) return;
+  const rows = makeGanttRows(get("ganttRows").value);
+  const last = Math.max(1, ...view.run.rounds.map(([, begin, duration]) => begin + duration),
+                        view.run.flows.reduce((most, flow) => Math.max(most, flow[4] + flow[5]), 0));
+  const high = rows.length > 80 ? 9 : 14;
+  const box = {left: 84, width: 1060, height: high * rows.length};
+  const context = prepareCanvas(get("ganttChart"), box.left + box.width + 10, box.height + 20);
+  drawGanttAxis(context, box, last);
+  const colors = [getColor("--reduce"), getColor("--broadcast")];
+  context.globalAlpha = view.is_aggregated ? 0.35 : 0.85;
+  rows.forEach(([name, flows], i) => {
+    for (const [, , , isBroadcast, begin, duration] of flows) {
+      const width = Math.max(0.6, box.width * duration / last - 0.6);
+      context.fillStyle = colors[+isBroadcast];
+      context.fillRect(box.left + box.width * begin / last, high * i + 1, width, high - 2);
+    }
+  });
+  context.globalAlpha = 1;
+  context.fillStyle = getColor("--soft");
+  context.textAlign = "right";
+  rows.forEach(([name], i) => context.fillText(name, box.left - 6, high * i + high - 2, 78));
+  const {flows, flow_count: count} = view.run;
+  get("ganttNote").textContent = flows.length < count
+    ? `the first ${flows.length} of ${count} flows` : `${count} flows in ${showTime(last)}`;
+  get("ganttChart").onmousemove = (event) => showFlowAt(event, rows, {...box, high, last});
+}
+
+function showFlowAt(event, rows, {left, width, high, last}) {
+  const canvas = get("ganttChart");
+  const scale = parseFloat(canvas.style.width) / canvas.clientWidth;
+  const time = (event.offsetX * scale - left) / width * last;
+  const row = rows[Math.floor(event.offsetY * scale / high)];
+  const found = row && row[1].find((flow) => flow[4] <= time && time <= flow[4] + flow[5]);
+  get("ganttHover").textContent = !found ? "" :
+    `${found[3] ? "broadcast" : "reduce"} of chunk ${found[2]} from server ${found[0]} to server ` +
+    `${found[1]}: began at ${showTime(found[4])}, took ${showTime(found[5])}`;
+}
+
+function fillModes() {
+  const mode = get("mode");
+  const old = mode.value;
+  mode.replaceChildren();
+  add(mode, "option", {value: "round"}, "this round's flows");
+  add(mode, "option", {value: "planned"}, "use in all rounds");
+  if (view.run) add(mode, "option", {value: "measured"}, "use measured");
+  if ([...mode.options].some((option) => option.value === old)) mode.value = old;
+}
+
+function chooseView(index) {
+  view = data.views[index];
+  const last = view.steps[view.steps.length - 1].round;
+  view.roundsPerStep = Math.round(last / Math.max(1, view.steps.length - 1));
+  get("slider").max = view.steps.length - 1;
+  get("slider").value = Math.min(get("slider").value, view.steps.length - 1);
+  get("heat").hidden = false;
+  get("gantt").hidden = !view.run;
+  get("ganttRows").querySelector("[value=link]").hidden = view.is_aggregated;
+  fillModes();
+  placeNodes();
+  drawAll();
+}
+
+function drawAll() {
+  drawStep();
+  drawHeat();
+  drawGantt();
+}
+
+function togglePlay() {
+  const slider = get("slider");
+  const stop = () => {
+    clearInterval(timer);
+    timer = null;
+    get("play").textContent = "play";
+  };
+  if (timer) return stop();
+  if (slider.value === slider.max) slider.value = 0;
+  get("play").textContent = "pause";
+  timer = setInterval(() => {
+    slider.value = +slider.value + 1;
+    drawStep();
+    if (slider.value === slider.max) stop();
+  }, 600);
+}
+
+function addKeys() {
+  const keys = get("keys");
+  for (const [color, text] of [["--reduce", "reduce, partial sum"],
+                               ["--broadcast", "broadcast, final sum"], ["--both", "both"],
+                               ["--cold", "nothing"]]) {
+    add(keys, "span", {class: "key", style: `background:var(${color})`});
+    add(keys, "span", {}, text);
+  }
+  add(keys, "span", {}, data.views_left_out ? ` - ${data.views_left_out} schedules left out` : "");
+}
+
+// Of those on the first network: the one with the fewest rounds, the last of these.
+function findBestView() {
+  const rounds = (item) => item.steps[item.steps.length - 1].round;
+  return data.views.reduce((best, item, i) => {
+    const isRival = item.topology === data.views[0].topology;
+    return isRival && rounds(item) <= rounds(data.views[best]) ? i : best;
+  }, 0);
+}
+
+function prepareSchedules() {
+  get("schedule").hidden = false;
+  addKeys();
+  data.views.forEach((item, i) => {
+    const size = item.size ? ", " + item.size : "";
+    add(get("view"), "option", {value: i}, `${item.topology}, ${item.scheduler}${size}`);
+  });
+  get("view").onchange = () => chooseView(+get("view").value);
+  get("slider").oninput = drawStep;
+  get("mode").onchange = drawStep;
+  get("ganttRows").onchange = drawGantt;
+  get("play").onclick = togglePlay;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  const best = findBestView();
+  get("view").value = best;
+  get("slider").max = data.views[best].steps.length - 1;
+  get("slider").value = 1;
+  chooseView(best);
+}
+
+function main() {
+  const program = data.command.split(" ")[0];
+  const names = [...new Set(data.results.map((row) => row.topology).filter(Boolean))];
+  const title = [program, names.slice(0, 4).join(", ")].filter(Boolean).join(": ");
+  document.title = title;
+  get("title").textContent = title;
+  get("command").textContent = data.command;
+  if (data.results.length) {
+    get("results").hidden = false;
+    drawBars(get("bars"), data.results);
+    drawTable(get("table"), data.results);
+  }
+  if (data.views.length) prepareSchedules();
+  if (data.training.length) {
+    get("training").hidden = false;
+    drawTraining(data.training);
+  }
+  if (data.cluster.length) {
+    get("cluster").hidden = false;
+    drawCluster(data.cluster);
+  }
+}
+
+main();
+)page";
+
+const char* const REPORT_END = R"page(</script>
+</body>
+</html>
+)page";
+
+} // namespace ns3::allreduce

@@ -1,0 +1,303 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "schedule-view.h"
+
+#include "drawn-network.h"
+#include "run-experiment.h"
+
+#include "ns3/allreduce-state.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+using Json = nlohmann::ordered_json;
+
+/// Numbers in all steps of a view; rounds are put together if there would be more.
+constexpr uint64_t MOST_NUMBERS = 4'000'000;
+/// Flows of a packet run in a view.
+constexpr std::size_t MOST_FLOWS = 20'000;
+
+/// What a server holds of a chunk.
+enum Cell : uint8_t
+{
+    NOTHING,
+    PARTIAL,
+    FINAL
+};
+
+/// Plays a schedule and notes what is seen of it.
+class Player
+{
+  public:
+    Player(const Topology& topology, const AllReduceSchedule& schedule)
+        : m_topology(topology),
+          m_schedule(schedule),
+          m_drawn(DrawNetwork(topology)),
+          m_state(topology, schedule.roots),
+          m_loads(2 * m_drawn.links.size()),
+          m_totals(m_loads.size(), 0),
+          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * schedule.roots.size(),
+                  NOTHING)
+    {
+    }
+
+    Json Play()
+    {
+        const uint64_t perRound = 3 * m_loads.size() + 2 * m_drawn.nodes.size();
+        const uint64_t nRounds = m_schedule.rounds.size();
+        const uint64_t roundsPerStep = 1 + perRound * nRounds / MOST_NUMBERS;
+        Json steps = Json::array({TakeStep(0)});
+        for (uint64_t first = 0; first < nRounds; first += roundsPerStep)
+        {
+            const uint64_t end = std::min(first + roundsPerStep, nRounds);
+            for (uint64_t round = first; round < end; ++round)
+            {
+                PlayRound(m_schedule.rounds[round]);
+            }
+            steps.push_back(TakeStep(end));
+        }
+        Json view = MakeNetworkJson();
+        view["use"] = MakeUseJson(nRounds);
+        view["steps"] = std::move(steps);
+        return view;
+    }
+
+  private:
+    /// What crosses a drawn line in one direction.
+    struct Load
+    {
+        uint32_t nReduces{0};    //!< reduces
+        uint32_t nBroadcasts{0}; //!< broadcasts
+    };
+
+    void PlayRound(const WorkloadList& round)
+    {
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const Workload workload = round.Get(i);
+            m_state.Start(workload);
+            NoteLoad(workload);
+            if (!m_drawn.isAggregated)
+            {
+                m_flows.push_back({workload.chunk,
+                                   workload.kind == WorkloadKind::BROADCAST,
+                                   Path(workload.path.begin(), workload.path.end())});
+            }
+        }
+        m_nFlows += round.GetSize();
+        m_state.EndRound();
+    }
+
+    void NoteLoad(const Workload& workload)
+    {
+        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
+        {
+            const auto link = *m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]);
+            const uint32_t line = m_drawn.directedOf[link];
+            if (line == DrawnNetwork::INSIDE)
+            {
+                continue;
+            }
+            const bool isReduce = workload.kind == WorkloadKind::REDUCE;
+            ++(isReduce ? m_loads[line].nReduces : m_loads[line].nBroadcasts);
+            ++m_totals[line];
+        }
+    }
+
+    /// @return what has happened since the last step
+    Json TakeStep(uint64_t round)
+    {
+        Json step = {{"round", round}, {"flow_count", m_nFlows}};
+        step["load"] = TakeLoads();
+        step["final"] = CountHeld(m_state.GetFinals());
+        step["partial"] = CountHeld(m_state.GetPartials());
+        if (!m_drawn.isAggregated)
+        {
+            step["flows"] = std::move(m_flows);
+            step["cells"] = TakeCells();
+        }
+        m_flows = Json::array();
+        m_nFlows = 0;
+        return step;
+    }
+
+    /// @return line, reduces, broadcasts; line, ...
+    Json TakeLoads()
+    {
+        Json json = Json::array();
+        for (std::size_t line = 0; line < m_loads.size(); ++line)
+        {
+            const Load load = m_loads[line];
+            if (load.nReduces + load.nBroadcasts > 0)
+            {
+                json.push_back(line);
+                json.push_back(load.nReduces);
+                json.push_back(load.nBroadcasts);
+            }
+            m_loads[line] = {};
+        }
+        return json;
+    }
+
+    /// @return by drawn node: chunks that its servers hold, all servers together
+    Json CountHeld(const BitMatrix& held) const
+    {
+        std::vector<uint64_t> counts(m_drawn.nodes.size(), 0);
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            counts[m_drawn.nodeOf[server]] += held.CountRow(server);
+        }
+        return counts;
+    }
+
+    /// @return cell, what it now is; cell, ...: those that have changed
+    Json TakeCells()
+    {
+        Json json = Json::array();
+        const uint32_t nChunks = m_state.GetNChunks();
+        for (std::size_t i = 0; i < m_cells.size(); ++i)
+        {
+            const NodeId server = i / nChunks;
+            const ChunkId chunk = i % nChunks;
+            const Cell cell = m_state.GetFinals().Test(server, chunk)     ? FINAL
+                              : m_state.GetPartials().Test(server, chunk) ? PARTIAL
+                                                                          : NOTHING;
+            if (cell != m_cells[i])
+            {
+                m_cells[i] = cell;
+                json.push_back(i);
+                json.push_back(cell);
+            }
+        }
+        return json;
+    }
+
+    Json MakeNetworkJson() const
+    {
+        Json json = {{"topology", m_topology.GetName()},
+                     {"servers", m_topology.GetNServers()},
+                     {"switches", m_topology.GetNSwitches()},
+                     {"chunks", m_state.GetNChunks()},
+                     {"is_aggregated", m_drawn.isAggregated},
+                     {"nodes", Json::array()},
+                     {"links", Json::array()}};
+        for (const DrawnNode& node : m_drawn.nodes)
+        {
+            json["nodes"].push_back({{"label", node.label},
+                                     {"x", node.position.x},
+                                     {"y", node.position.y},
+                                     {"servers", node.nServers},
+                                     {"switches", node.nSwitches}});
+        }
+        for (const DrawnLink& link : m_drawn.links)
+        {
+            json["links"].push_back({link.a, link.b, link.capacity});
+        }
+        if (m_drawn.isAggregated)
+        {
+            json["node_of"] = m_drawn.nodeOf;
+        }
+        return json;
+    }
+
+    /// @return by line and direction: the share of what it could carry in all rounds
+    Json MakeUseJson(uint64_t nRounds) const
+    {
+        Json json = Json::array();
+        for (std::size_t line = 0; line < m_totals.size(); ++line)
+        {
+            const double most = static_cast<double>(m_drawn.links[line / 2].capacity) * nRounds;
+            json.push_back(most > 0 ? m_totals[line] / most : 0);
+        }
+        return json;
+    }
+
+    const Topology& m_topology;          //!< the network
+    const AllReduceSchedule& m_schedule; //!< what is played
+    DrawnNetwork m_drawn;                //!< how the network is drawn
+    AllReduceState m_state;              //!< how far it has come
+    std::vector<Load> m_loads;           //!< by line and direction, since the last step
+    std::vector<uint64_t> m_totals;      //!< by line and direction, in all
+    std::vector<Cell> m_cells;           //!< [server][chunk] at the last step
+    Json m_flows = Json::array();        //!< since the last step
+    uint64_t m_nFlows{0};                //!< since the last step
+};
+
+Json
+MakeFlowsJson(const std::vector<AllReduceFlow>& flows)
+{
+    Json json = Json::array();
+    for (std::size_t i = 0; i < std::min(flows.size(), MOST_FLOWS); ++i)
+    {
+        const AllReduceFlow& flow = flows[i];
+        json.push_back({flow.source,
+                        flow.target,
+                        flow.chunk,
+                        flow.kind == WorkloadKind::BROADCAST,
+                        flow.begin.GetNanoSeconds(),
+                        flow.duration.GetNanoSeconds()});
+    }
+    return json;
+}
+
+/// @return by line and direction: the mean use of its links
+std::vector<double>
+ComputeMeanUse(const Topology& topology, const std::vector<LinkUse>& links)
+{
+    const DrawnNetwork drawn = DrawNetwork(topology);
+    std::vector<double> sums(2 * drawn.links.size(), 0);
+    std::vector<uint32_t> counts(sums.size(), 0);
+    for (const LinkUse& use : links)
+    {
+        const uint32_t line = drawn.directedOf[use.link];
+        if (line != DrawnNetwork::INSIDE)
+        {
+            sums[line] += use.utilization;
+            ++counts[line];
+        }
+    }
+    for (std::size_t line = 0; line < sums.size(); ++line)
+    {
+        sums[line] /= counts[line];
+    }
+    return sums;
+}
+
+} // namespace
+
+Json
+MakeScheduleView(const Topology& topology,
+                 const AllReduceSchedule& schedule,
+                 const std::string& scheduler)
+{
+    Json view = Player(topology, schedule).Play();
+    view["scheduler"] = scheduler;
+    return view;
+}
+
+Json
+MakeRunView(const Experiment& experiment, const ExperimentResult& result)
+{
+    Json view = MakeScheduleView(experiment.topology, experiment.plan, experiment.schedulerName);
+    view["size"] = FormatSize(experiment.bytes);
+    Json rounds = Json::array();
+    for (const RoundSpan& span : result.roundSpans)
+    {
+        rounds.push_back({span.round, span.begin.GetNanoSeconds(), span.duration.GetNanoSeconds()});
+    }
+    view["run"] = {{"flows", MakeFlowsJson(result.flows)},
+                   {"flow_count", result.flows.size()},
+                   {"rounds", std::move(rounds)},
+                   {"use", ComputeMeanUse(experiment.topology, result.links)}};
+    return view;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TRACE_EVENTS_H
+#define ALLREDUCE_TRACE_EVENTS_H
+
+#include "run-experiment.h"
+
+#include "ns3/allreduce-application.h"
+#include "ns3/allreduce-schedule.h"
+
+#include <iosfwd>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * Write rounds and flows in the JSON format of trace events, which ui.perfetto.dev and
+ * chrome://tracing show: a process for the rounds and one for each server, whose threads are the
+ * flows that it sends at the same time.
+ *
+ * @param flows the flows
+ * @param rounds the rounds
+ * @param out where to write
+ */
+void WriteTraceEvents(std::vector<AllReduceFlow> flows,
+                      const std::vector<RoundSpan>& rounds,
+                      std::ostream& out);
+
+/**
+ * @ingroup allreduce
+ *
+ * The same for a schedule, whose rounds take a millisecond each.
+ *
+ * @param schedule the schedule
+ * @param out where to write
+ */
+void WriteTraceEvents(const AllReduceSchedule& schedule, std::ostream& out);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TRACE_EVENTS_H */

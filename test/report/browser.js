@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Drives headless Chromium over its debugging pipe, so that nothing but Node and Chromium is needed.
+
+"use strict";
+
+const {spawn, spawnSync} = require("child_process");
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
+
+const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+  "--hide-scrollbars", "--force-device-scale-factor=1", "--remote-debugging-pipe"];
+
+function findChromium() {
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  return names.find((name) => spawnSync("which", [name]).status === 0);
+}
+
+class Browser {
+  constructor(program) {
+    this.profile = fs.mkdtempSync(path.join(os.tmpdir(), "report-test-"));
+    this.process = spawn(program, [...FLAGS, `--user-data-dir=${this.profile}`, "about:blank"],
+      {stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"]});
+    this.waiting = new Map();
+    this.listeners = [];
+    this.nextId = 1;
+    this.text = "";
+    this.process.stdio[4].on("data", (part) => this.receive(part.toString()));
+  }
+
+  receive(part) {
+    const messages = (this.text + part).split("\0");
+    this.text = messages.pop();
+    for (const message of messages.map((text) => JSON.parse(text))) {
+      if (message.id) {
+        const {resolve, reject} = this.waiting.get(message.id);
+        this.waiting.delete(message.id);
+        if (message.error) reject(new Error(message.error.message));
+        else resolve(message.result);
+      } else {
+        this.listeners.forEach((listener) => listener(message));
+      }
+    }
+  }
+
+  send(method, params = {}, sessionId = undefined) {
+    const id = this.nextId++;
+    this.process.stdio[3].write(JSON.stringify({id, method, params, sessionId}) + "\0");
+    return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject}));
+  }
+
+  waitFor(method, sessionId) {
+    return new Promise((resolve) => {
+      const listener = (message) => {
+        if (message.method === method && message.sessionId === sessionId) {
+          this.listeners.splice(this.listeners.indexOf(listener), 1);
+          resolve(message.params);
+        }
+      };
+      this.listeners.push(listener);
+    });
+  }
+
+  async close() {
+    const ended = new Promise((resolve) => this.process.on("exit", resolve));
+    this.send("Browser.close").catch(() => {});
+    await ended;
+    fs.rmSync(this.profile, {recursive: true, force: true, maxRetries: 5});
+  }
+}
+
+/// One tab: what it complains about is kept.
+class Page {
+  static async open(browser, file, {dark = false, width = 1280, height = 900} = {}) {
+    const page = new Page();
+    page.browser = browser;
+    page.complaints = [];
+    const {targetId} = await browser.send("Target.createTarget", {url: "about:blank"});
+    const attached = await browser.send("Target.attachToTarget", {targetId, flatten: true});
+    page.session = attached.sessionId;
+    browser.listeners.push((message) => page.note(message));
+    for (const domain of ["Page", "Runtime", "Log", "Network"]) await page.send(`${domain}.enable`);
+    await page.send("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: false});
+    await page.send("Emulation.setEmulatedMedia",
+      {features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]});
+    const loaded = browser.waitFor("Page.loadEventFired", page.session);
+    await page.send("Page.navigate", {url: "file://" + path.resolve(file)});
+    await loaded;
+    return page;
+  }
+
+  note({method, params, sessionId}) {
+    if (sessionId !== this.session) return;
+    if (method === "Runtime.exceptionThrown") {
+      const {exception, text} = params.exceptionDetails;
+      this.complaints.push((exception && exception.description) || text);
+    }
+    if (method === "Log.entryAdded" && params.entry.level === "error") this.complaints.push(params.entry.text);
+    if (method === "Runtime.consoleAPICalled" && params.type === "error") this.complaints.push("console.error");
+    if (method === "Network.requestWillBeSent" && !params.request.url.startsWith("file:")) {
+      this.complaints.push("asked for " + params.request.url);
+    }
+  }
+
+  send(method, params = {}) {
+    return this.browser.send(method, params, this.session);
+  }
+
+  async evaluate(expression) {
+    const {result, exceptionDetails} = await this.send("Runtime.evaluate",
+      {expression, returnByValue: true, awaitPromise: true});
+    if (exceptionDetails) throw new Error(exceptionDetails.exception.description);
+    return result.value;
+  }
+
+  async screenshot(file, height = 0) {
+    const all = await this.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
+    const clip = {x: 0, y: 0, width: all[0], height: Math.min(all[1], height || all[1]), scale: 1};
+    const {data} = await this.send("Page.captureScreenshot", {clip, captureBeyondViewport: true});
+    fs.writeFileSync(file, Buffer.from(data, "base64"));
+  }
+}
+
+module.exports = {Browser, Page, findChromium};

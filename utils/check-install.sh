@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Installs the standalone build into a scratch folder, builds the project in test/install against it and runs
+# it, and runs the installed programs. Expects the standalone build.
+
+set -euo pipefail
+# shellcheck source=utils/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+make_scratch
+cd "$scratch"
+prefix=$scratch/prefix
+policy=$prefix/share/allreduce/policies/hrl.json
+
+# Usage: prints PATTERN COMMAND...: ends with status 0 and prints something that matches.
+prints()
+{
+    local pattern=$1 output status=0
+    shift
+    output=$(limited "$@" 2>&1) || status=$?
+    if ((status != 0)) || ! grep -Eq -- "$pattern" <<<"$output"; then
+        printf 'status %d, expected 0 and %s in:\n%s\n' "$status" "$pattern" "$output"
+        return 1
+    fi
+}
+
+# Nothing that is installed may need the build folder.
+free_of_build_dir()
+{
+    ! grep -rIl -- "$build_dir" "$prefix" || return 1
+    local file
+    for file in "$prefix"/lib/*.so "$prefix"/bin/*; do
+        ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F -- "$build_dir" || return 1
+    done
+}
+
+headers_stand_alone()
+{
+    local name
+    for name in allreduce-module allreduce-scheduler allreduce-helper topology-spec schedule-verifier; do
+        [[ -f $prefix/include/ns3/$name.h && ! -L $prefix/include/ns3/$name.h ]] || return 1
+    done
+}
+
+check "install: cmake --install" cmake --install "$build_dir" --prefix "$prefix"
+check "install: headers are files in ns3/" headers_stand_alone
+check "install: the policy" test -f "$policy"
+check "install: needs no build folder" free_of_build_dir
+check "install: find_package" cmake -S "$module_dir/test/install" -B project -DCMAKE_PREFIX_PATH="$prefix"
+check "install: builds a project" cmake --build project
+check "install: plans" prints '^greedy 30 rounds, correct$' project/uses-allreduce greedy
+check "install: uses the installed policy" env ALLREDUCE_POLICY="$policy" bash -c \
+    "project/uses-allreduce hrl | tee /dev/stderr | grep -x 'hrl [0-9]* rounds, correct'"
+check "install: programs" prints '^bcube:4,1 +greedy' "$prefix/bin/allreduce-plan"
+report
