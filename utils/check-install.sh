@@ -49,7 +49,7 @@ check "install: needs no build folder" free_of_build_dir
 check "install: find_package" cmake -S "$module_dir/test/install" -B project -DCMAKE_PREFIX_PATH="$prefix"
 check "install: builds a project" cmake --build project
 check "install: plans" prints '^greedy 30 rounds, correct$' project/uses-allreduce greedy
-check "install: uses the installed policy" env ALLREDUCE_POLICY="$policy" bash -c \
-    "project/uses-allreduce hrl | tee /dev/stderr | grep -x 'hrl [0-9]* rounds, correct'"
+check "install: finds the installed policy" prints "^policy $policy\$" project/uses-allreduce
+check "install: plans with it" prints '^hrl [0-9]+ rounds, correct$' project/uses-allreduce hrl
 check "install: programs" prints '^bcube:4,1 +greedy' "$prefix/bin/allreduce-plan"
 report

@@ -274,10 +274,15 @@ class PlanningEnvironment
         return item % m_planeBits;
     }
 
+    /// @return whether a server wants anything more @param server the server
     bool NeedsMore(NodeId server) const;
+    /// @return its slack, as a feature @param server a server
     float GetSlack(NodeId server) const;
+    /// @return out-ports that are still free @param server a server
     uint32_t CountFreeOut(NodeId server) const;
+    /// @return how hard it is to serve a port @param port the port
     PortCompetition FindCompetition(uint32_t port) const;
+    /// @return how contended a way is @param port where it ends @param sender where it begins
     WayPressure ExploreWay(uint32_t port, const Sender& sender) const;
 
     const Topology& m_topology;             //!< the network

@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +29,32 @@ namespace
 
 const char* const FORMAT = "allreduce-policy";
 constexpr int VERSION = 1;
+
+/**
+ * @return where the policies are if the library has been installed anywhere: share/ is beside lib/
+ * or, as on Debian, beside lib/x86_64-linux-gnu/; empty if there is no such folder
+ */
+std::string
+FindInstalledPolicies()
+{
+    Dl_info library;
+    if (dladdr(reinterpret_cast<const void*>(&FindShippedCheckpoint), &library) == 0)
+    {
+        return "";
+    }
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::canonical(library.dli_fname, error);
+    for (int up = 0; up < 3 && folder.has_relative_path(); ++up)
+    {
+        folder = folder.parent_path();
+        const std::filesystem::path policies = folder / "share/allreduce/policies";
+        if (std::filesystem::is_directory(policies, error))
+        {
+            return policies.string();
+        }
+    }
+    return "";
+}
 
 nlohmann::json
 ParseFile(const std::string& path)
@@ -167,9 +195,11 @@ FindShippedCheckpoint(PlanMode mode)
         return path;
     }
     const std::string name = mode == PlanMode::FORWARD ? "/hrl-forward.json" : "/hrl.json";
-    for (const char* folder : {ALLREDUCE_SOURCE_POLICIES, ALLREDUCE_INSTALLED_POLICIES})
+    for (const std::string& folder : {FindInstalledPolicies(),
+                                      std::string(ALLREDUCE_SOURCE_POLICIES),
+                                      std::string(ALLREDUCE_INSTALLED_POLICIES)})
     {
-        if (std::ifstream(folder + name))
+        if (!folder.empty() && std::ifstream(folder + name))
         {
             return folder + name;
         }
