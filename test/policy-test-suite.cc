@@ -20,7 +20,6 @@
 #include "ns3/training-problems.h"
 #include "ns3/uinteger.h"
 
-#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -442,13 +441,14 @@ class ImitationTestCase : public TestCase
                 }
                 const auto environment = problem.MakeEnvironment();
                 const EpisodeRecord record = RecordPlan(*environment, plan, PolicyWeights(mode), 5);
-                const auto isPick = [](const Decision& d) { return d.head == PolicyHead::CHUNK; };
+                std::size_t nPicks = 0;
+                for (const Decision& decision : record.decisions)
+                {
+                    nPicks += decision.head == PolicyHead::CHUNK;
+                }
                 NS_TEST_ASSERT_MSG_EQ(environment->GetNTransfersLeft(), 0, spec);
                 NS_TEST_ASSERT_MSG_EQ(record.nRounds, plan.size(), spec);
-                NS_TEST_ASSERT_MSG_EQ(
-                    std::count_if(record.decisions.begin(), record.decisions.end(), isPick),
-                    nWorkloads,
-                    spec);
+                NS_TEST_ASSERT_MSG_EQ(nPicks, nWorkloads, spec);
             }
         }
     }
