@@ -16,6 +16,7 @@
 #include "ns3/boolean.h"
 #include "ns3/broadcast-environment.h"
 #include "ns3/forward-environment.h"
+#include "ns3/plan-options.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-rollout.h"
 #include "ns3/rest-planner.h"
@@ -31,6 +32,7 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -86,9 +88,8 @@ struct Options
     std::string forwardCheckpoint; //!< for forward plans; empty: the shipped one
 };
 
-using Plans = std::vector<WorkloadList>;                              //!< rounds
-using Planner = std::function<Plans(const AllReduceState&)>;          //!< plans an AllReduce
-using RoundCounts = std::vector<std::pair<std::string, std::size_t>>; //!< by planner
+using Plans = std::vector<WorkloadList>;                     //!< rounds
+using Planner = std::function<Plans(const AllReduceState&)>; //!< plans an AllReduce
 
 /// Someone who plans.
 struct Contender
@@ -203,15 +204,25 @@ BoundWithoutOverlap(const Topology& topology, uint32_t chunksPerServer)
     return 2 * rounds;
 }
 
+/// @return what --chunks-per-server=auto is
 uint32_t
 GetAutoChunks(const Topology& topology)
 {
-    uint64_t nPorts = 0;
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
-    {
-        nPorts += topology.GetPorts(server).size();
-    }
-    return std::max<uint64_t>(1, (nPorts + topology.GetNServers() / 2) / topology.GetNServers());
+    return MakeRoots(topology, PlanOptions()).size() / topology.GetNServers();
+}
+
+uint32_t
+GetOneChunk(const Topology& /* topology */)
+{
+    return 1;
+}
+
+uint64_t
+BoundAnySchedule(const Topology& topology, uint32_t chunksPerServer)
+{
+    return ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), chunksPerServer))
+        .GetBest()
+        .rounds;
 }
 
 void
@@ -410,94 +421,117 @@ MakeBroadcastPlanner(const PolicyWeights& weights, RolloutMode mode)
     };
 }
 
-void
-PrintMirrored(const Options& options)
+/// @return where the policies for some plans are
+std::string
+GetPath(const std::string& asked, PlanMode mode)
 {
-    const std::string path =
-        options.checkpoint.empty() ? FindShippedCheckpoint(PlanMode::MIRRORED) : options.checkpoint;
-    const PolicyWeights untrained = PolicyWeights::MakeInitial(PlanMode::MIRRORED, 1);
-    const auto isAsked = [&](const char* part) {
-        return std::find(options.parts.begin(), options.parts.end(), part) != options.parts.end();
-    };
+    return asked.empty() ? FindShippedCheckpoint(mode) : asked;
+}
+
+Contender
+MakeRandomPicks(PlanMode mode)
+{
+    return MakeRollout("random picks", PolicyWeights(mode), RolloutMode::RANDOM);
+}
+
+void
+PrintReference(const std::string& path)
+{
+    std::vector<Contender> contenders = {
+        MakeHrl("hrl", path, 1, false),
+        MakeHrl("hrl, best of 16", path, 16, false),
+        MakeContender("greedy", "greedy", {}),
+        MakeHrl("upper off", path, 1, false, false),
+        MakeRollout("untrained",
+                    PolicyWeights::MakeInitial(PlanMode::MIRRORED, 1),
+                    RolloutMode::BEST),
+        MakeRandomPicks(PlanMode::MIRRORED)};
+    for (const char* name :
+         {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree"})
+    {
+        contenders.push_back(MakeContender(name, name, {}));
+    }
+    std::cout << "\nRounds, m = 1; the bound is the unoverlapped one:" << std::endl;
+    PrintRounds(contenders, GetOneChunk, BoundWithoutOverlap);
+}
+
+void
+PrintAuto(const std::string& path)
+{
+    std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
+    PrintRounds({MakeHrl("hrl", path, 1, false),
+                 MakeHrl("hrl, best of 16", path, 16, false),
+                 MakeContender("greedy", "greedy", {})},
+                GetAutoChunks,
+                BoundAnySchedule);
+}
+
+void
+PrintChangedNetworks(const std::string& path)
+{
+    const std::vector<Contender> contenders = {MakeHrl("hrl", path, 1, false),
+                                               MakeContender("greedy", "greedy", {}),
+                                               MakeRandomPicks(PlanMode::MIRRORED)};
+    std::cout << "\nRatio to the unoverlapped bound, m = 1, one plan each, mean (worst):"
+              << std::endl;
+    PrintHeader("networks | cases", contenders);
+    PrintChanged("5 or 10 % of the links gone",
+                 contenders,
+                 [](const std::string& spec, uint32_t seed) {
+                     return Degrade(ParseTopology(spec), seed % 2 == 1 ? 0.05 : 0.1, seed);
+                 });
+    PrintChanged("30 % of the links with capacity 2",
+                 contenders,
+                 [](const std::string& spec, uint32_t seed) {
+                     return MixCapacity(ParseTopology(spec), 0.3, seed);
+                 });
+}
+
+void
+PrintRests(const std::string& path)
+{
     const Contender hrl = MakeHrl("hrl", path, 1, false);
-    const Contender greedy = MakeContender("greedy", "greedy", {});
-    const Contender random = MakeRollout("random picks", untrained, RolloutMode::RANDOM);
-    if (isAsked("rounds"))
-    {
-        std::cout << "\nRounds, m = 1; the bound is the unoverlapped one:" << std::endl;
-        PrintRounds(
-            {hrl,
-             MakeHrl("hrl, best of 16", path, 16, false),
-             greedy,
-             MakeHrl("upper off", path, 1, false, false),
-             MakeRollout("untrained", untrained, RolloutMode::BEST),
-             random,
-             MakeContender("ps", "ps", {}),
-             MakeContender("ps-merge", "ps-merge", {}),
-             MakeContender("ring", "ring", {}),
-             MakeContender("ring-aware", "ring-aware", {}),
-             MakeContender("halving-doubling", "halving-doubling", {}),
-             MakeContender("double-tree", "double-tree", {})},
-            [](const Topology&) { return 1; },
-            BoundWithoutOverlap);
-    }
-    const auto getTheoremBound = [](const Topology& topology, uint32_t chunks) {
-        return ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), chunks))
-            .GetBest()
-            .rounds;
+    PrintHeader("states | cases", {hrl, MakeRandomPicks(PlanMode::MIRRORED)});
+    PrintFailures(hrl,
+                  {MakeBroadcastPlanner(ReadCheckpoint(path), RolloutMode::BEST),
+                   MakeBroadcastPlanner(PolicyWeights(), RolloutMode::RANDOM)});
+}
+
+void
+PrintForward(const std::string& path)
+{
+    const std::vector<Contender> contenders = {
+        MakeHrl("hrl --forward", path, 1, true),
+        MakeHrl("best of 16", path, 16, true),
+        MakeHrl("all trees active", path, 1, true, false),
+        MakeRollout("untrained",
+                    PolicyWeights::MakeInitial(PlanMode::FORWARD, 1),
+                    RolloutMode::BEST),
+        MakeRandomPicks(PlanMode::FORWARD),
+        MakeContender("greedy --forward", "greedy", {{"Forward", Create<BooleanValue>(true)}})};
+    std::cout << "\nForward, m = auto; the bound holds for any schedule:" << std::endl;
+    PrintRounds(contenders, GetAutoChunks, BoundAnySchedule);
+    std::cout << "\nForward, m = 1:" << std::endl;
+    PrintRounds(contenders, GetOneChunk, BoundAnySchedule);
+}
+
+void
+PrintPart(const std::string& part, const Options& options)
+{
+    const std::map<std::string, void (*)(const std::string&)> printers = {
+        {"rounds", PrintReference},
+        {"auto", PrintAuto},
+        {"changed", PrintChangedNetworks},
+        {"failure", PrintRests},
+        {"forward", PrintForward},
     };
-    if (isAsked("auto"))
+    const auto printer = printers.find(part);
+    if (printer == printers.end())
     {
-        std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
-        PrintRounds({hrl, MakeHrl("hrl, best of 16", path, 16, false), greedy},
-                    GetAutoChunks,
-                    getTheoremBound);
+        FailInput("--parts \"", part, "\": expected rounds, auto, changed, failure or forward");
     }
-    if (isAsked("changed"))
-    {
-        std::cout << "\nRatio to the unoverlapped bound, m = 1, one plan each, mean (worst):"
-                  << std::endl;
-        PrintHeader("networks | cases", {hrl, greedy, random});
-        PrintChanged("5 or 10 % of the links gone",
-                     {hrl, greedy, random},
-                     [](const std::string& spec, uint32_t seed) {
-                         return Degrade(ParseTopology(spec), seed % 2 == 1 ? 0.05 : 0.1, seed);
-                     });
-        PrintChanged("30 % of the links with capacity 2",
-                     {hrl, greedy, random},
-                     [](const std::string& spec, uint32_t seed) {
-                         return MixCapacity(ParseTopology(spec), 0.3, seed);
-                     });
-    }
-    if (isAsked("failure"))
-    {
-        const PolicyWeights weights = ReadCheckpoint(path);
-        PrintHeader("states | cases", {hrl, random});
-        PrintFailures(hrl,
-                      {MakeBroadcastPlanner(weights, RolloutMode::BEST),
-                       MakeBroadcastPlanner(untrained, RolloutMode::RANDOM)});
-    }
-    if (isAsked("forward"))
-    {
-        const std::string forward = options.forwardCheckpoint.empty()
-                                        ? FindShippedCheckpoint(PlanMode::FORWARD)
-                                        : options.forwardCheckpoint;
-        const PolicyWeights untrainedForward = PolicyWeights::MakeInitial(PlanMode::FORWARD, 1);
-        const std::vector<Contender> contenders = {
-            MakeHrl("hrl --forward", forward, 1, true),
-            MakeHrl("best of 16", forward, 16, true),
-            MakeHrl("all trees active", forward, 1, true, false),
-            MakeRollout("untrained", untrainedForward, RolloutMode::BEST),
-            MakeRollout("random picks", untrainedForward, RolloutMode::RANDOM),
-            MakeContender("greedy --forward", "greedy", {{"Forward", Create<BooleanValue>(true)}})};
-        std::cout << "\nForward, m = auto; the bound holds for any schedule:" << std::endl;
-        PrintRounds(contenders, GetAutoChunks, getTheoremBound);
-        std::cout << "\nForward, m = 1:" << std::endl;
-        PrintRounds(
-            contenders,
-            [](const Topology&) { return 1; },
-            getTheoremBound);
-    }
+    printer->second(part == "forward" ? GetPath(options.forwardCheckpoint, PlanMode::FORWARD)
+                                      : GetPath(options.checkpoint, PlanMode::MIRRORED));
 }
 
 int
@@ -513,7 +547,10 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
-    PrintMirrored(options);
+    for (const std::string& part : options.parts)
+    {
+        PrintPart(part, options);
+    }
     return 0;
 }
 
