@@ -81,6 +81,15 @@ ParseLine(const std::string& header, const std::string& line)
     return json;
 }
 
+/// @return excess rounds, and how long staggered plans are
+std::string
+Describe(const Validation& validation)
+{
+    std::ostringstream text;
+    text << validation.excessRounds << " (staggered " << validation.staggered << ")";
+    return text.str();
+}
+
 /// Writes a line of the log for each iteration.
 class TrainingLog
 {
@@ -116,15 +125,17 @@ class TrainingLog
     {
         std::ostringstream line;
         line << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
-             << progress.excessRounds << "," << progress.selectedShare << "," << progress.entropy
-             << "," << progress.valueError << ",";
+             << progress.excessRounds << "," << progress.staggered << "," << progress.selectedShare
+             << "," << progress.entropy << "," << progress.valueError << ",";
         if (progress.isValidated)
         {
-            line << progress.validation << "," << progress.validationAveraged;
+            line << progress.validation.excessRounds << "," << progress.validation.staggered << ","
+                 << progress.validationAveraged.excessRounds << ","
+                 << progress.validationAveraged.staggered;
         }
         else
         {
-            line << ",";
+            line << ",,,";
         }
         m_page.AddTrainingLine(ParseLine(HEADER, line.str()));
         if (m_out)
@@ -135,8 +146,8 @@ class TrainingLog
 
   private:
     static constexpr const char* HEADER =
-        "iteration,seconds,decisions,excess_rounds,selected_share,entropy,value_error,validation,"
-        "validation_averaged";
+        "iteration,seconds,decisions,excess_rounds,staggered,selected_share,entropy,value_error,"
+        "validation,validation_staggered,validation_averaged,validation_averaged_staggered";
 
     /// @return the lines of the first iterations
     std::string ReadLines(const std::string& path, uint32_t nDone)
@@ -202,9 +213,10 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
         if (progress.isValidated)
         {
             std::cout << "iteration " << progress.iteration << ": " << progress.excessRounds
-                      << " rounds over the least while sampling; validation " << progress.validation
-                      << ", averaged " << progress.validationAveraged
-                      << (progress.isBest ? " (best)" : "") << std::endl;
+                      << " rounds over the least while sampling; validation "
+                      << Describe(progress.validation) << ", averaged "
+                      << Describe(progress.validationAveraged) << (progress.isBest ? " (best)" : "")
+                      << std::endl;
         }
         const bool isLast = progress.iteration == config.iterations;
         if (progress.isBest || isLast)

@@ -70,8 +70,9 @@ MakeTopologies()
 class PlanChecker
 {
   public:
-    explicit PlanChecker(const BroadcastProblem& problem)
+    PlanChecker(const BroadcastProblem& problem, const BroadcastLimits& limits)
         : m_problem(problem),
+          m_limits(limits),
           m_held(problem.holders)
     {
     }
@@ -79,13 +80,22 @@ class PlanChecker
     /// @return what is wrong, or ""
     std::string Check(const BroadcastPlan& plan)
     {
-        for (const WorkloadList& round : plan)
+        for (std::size_t number = 0; number < plan.size(); ++number)
         {
+            const WorkloadList& round = plan[number];
             const BitMatrix before = m_held;
             std::vector<uint32_t> used(m_problem.capacity.size(), 0);
+            if (number < m_limits.taken.size())
+            {
+                used = m_limits.taken[number];
+            }
             for (std::size_t i = 0; i < round.GetSize(); ++i)
             {
                 const Workload workload = round.Get(i);
+                if (!m_limits.firstRounds.empty() && number < m_limits.firstRounds[workload.chunk])
+                {
+                    return "the chunk is sent too early";
+                }
                 if (!before.Test(workload.GetSource(), workload.chunk))
                 {
                     return "the sender does not hold the chunk";
@@ -126,6 +136,7 @@ class PlanChecker
     }
 
     const BroadcastProblem& m_problem; //!< what was to be planned
+    const BroadcastLimits& m_limits;   //!< what was to be left to others
     BitMatrix m_held;                  //!< who holds what
 };
 
@@ -162,15 +173,20 @@ class MaskTestCase : public TestCase
                                topology.GetName());
                 }
             }
-            TrainingConfig config;
-            config.mode = GetPlanModeName(mode);
-            config.partial = 1;
-            for (uint64_t seed = 1; seed <= 30; ++seed)
-            {
-                CheckModes(DrawTrainingProblem(config, seed),
-                           mode,
-                           "drawn " + std::to_string(seed));
-            }
+            CheckDrawn(mode, 1, 0, "partial");
+        }
+        CheckDrawn(PlanMode::MIRRORED, 0, 1, "limited");
+    }
+
+    void CheckDrawn(PlanMode mode, double partial, double limited, const std::string& name)
+    {
+        TrainingConfig config;
+        config.mode = GetPlanModeName(mode);
+        config.partial = partial;
+        config.limited = limited;
+        for (uint64_t seed = 1; seed <= 30; ++seed)
+        {
+            CheckModes(DrawTrainingProblem(config, seed), mode, name + std::to_string(seed));
         }
     }
 
@@ -188,7 +204,7 @@ class MaskTestCase : public TestCase
     {
         if (const auto* broadcast = std::get_if<BroadcastProblem>(&problem.start))
         {
-            return PlanChecker(*broadcast).Check(plan);
+            return PlanChecker(*broadcast, problem.limits).Check(plan);
         }
         const auto& state = std::get<AllReduceState>(problem.start);
         if (state.IsFresh())
@@ -479,10 +495,20 @@ class RecordTestCase : public TestCase
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         EpisodeRecord record;
-        const auto plan = RunRollout(*problem.MakeEnvironment(), weights, options, &record);
+        std::unique_ptr<PlanningEnvironment> environment = problem.MakeEnvironment();
+        if (const auto* broadcast = std::get_if<BroadcastProblem>(&problem.start))
+        {
+            // Only then the upper policy has something to decide.
+            environment =
+                std::make_unique<BroadcastEnvironment>(*broadcast, BroadcastLimits(), true);
+        }
+        const auto plan = RunRollout(*environment, weights, options, &record);
         NS_TEST_ASSERT_MSG_EQ(record.nRounds, plan.size(), "rounds");
         NS_TEST_ASSERT_MSG_EQ(record.rewards.size(), plan.size(), "a reward for each round");
         NS_TEST_ASSERT_MSG_GT(record.decisions.size(), 100, "decisions");
+        NS_TEST_ASSERT_MSG_EQ(record.rows[static_cast<std::size_t>(PolicyHead::TREE)].empty(),
+                              false,
+                              "decisions of the upper policy");
         for (const Decision& decision : record.decisions)
         {
             CheckDecision(decision, record, weights);
@@ -596,7 +622,7 @@ class CheckpointTestCase : public TestCase
         CheckChanged(
             json,
             [](auto& j) { j["networks"]["chunk"]["weights"].erase(0); },
-            "network \"chunk\" has 1664 weights, expected 1665");
+            "network \"chunk\" has 1696 weights, expected 1697");
         CheckChanged(
             json,
             [](auto& j) { j["networks"]["chunk"]["weights"][5] = "x"; },

@@ -13,8 +13,14 @@
 namespace ns3::allreduce
 {
 
-BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem)
+BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
+                                           BroadcastLimits limits,
+                                           bool isStaggered)
     : PlanningEnvironment(*problem.topology, problem.capacity, problem.nChunks, PlanMode::MIRRORED),
+      m_limits(std::move(limits)),
+      m_isStaggered(isStaggered),
+      m_racks(*problem.topology, problem.capacity, problem.nChunks),
+      m_isBegun(m_nChunks, !isStaggered),
       m_held(problem.holders),
       m_initial(problem.holders),
       m_spread(m_around, m_nChunks),
@@ -35,12 +41,71 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem)
             if (isHeld)
             {
                 m_spread.Cover(server, chunk);
+                m_racks.Bring(server, chunk);
             }
         }
         m_nTransfersLeft += m_inNeed[server];
     }
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+        {
+            if (!m_spread.IsHolder(server, chunk))
+            {
+                m_racks.Want(server, chunk);
+            }
+        }
+    }
+    FindTurns();
+    FindTaken();
     m_target = GetRoundsNeeded();
     m_firstTarget = m_target;
+    m_shareOfWork = Share(m_nTransfersLeft, double(m_totalInCapacity) * m_target);
+}
+
+void
+BroadcastEnvironment::FindTurns()
+{
+    // The first chunk of each server, then the second of each, ...
+    std::vector<uint32_t> nOfServer(m_nServers, 0);
+    std::vector<std::pair<uint32_t, NodeId>> keys;
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        NodeId root = 0;
+        while (root + 1 < m_nServers && !m_initial.Test(root, chunk))
+        {
+            ++root;
+        }
+        keys.emplace_back(nOfServer[root]++, root);
+        m_roots.push_back(root);
+        m_turns.push_back(chunk);
+    }
+    std::sort(m_turns.begin(), m_turns.end(), [&](ChunkId x, ChunkId y) {
+        return keys[x] < keys[y];
+    });
+    m_place.resize(m_nChunks);
+    for (uint32_t place = 0; place < m_nChunks; ++place)
+    {
+        m_place[m_turns[place]] = place;
+    }
+}
+
+void
+BroadcastEnvironment::FindTaken()
+{
+    for (const std::vector<uint32_t>& round : m_limits.taken)
+    {
+        m_inTaken.emplace_back(m_nServers, 0);
+        for (DirectedLinkId link = 0; link < round.size(); ++link)
+        {
+            const NodeId target = m_topology.GetTarget(link);
+            if (m_topology.IsServer(target))
+            {
+                m_inTaken.back()[target] += round[link];
+                m_takenLater[target] += round[link];
+            }
+        }
+    }
 }
 
 void
@@ -58,16 +123,30 @@ BroadcastEnvironment::GetNTransfersLeft() const
 }
 
 uint32_t
+BroadcastEnvironment::CountRoundsToReceive(NodeId server) const
+{
+    const uint32_t capacity = m_around.inCapacity[server];
+    int64_t need = m_inNeed[server];
+    uint32_t rounds = 0;
+    for (std::size_t r = m_round; need > 0 && r < m_inTaken.size(); ++r, ++rounds)
+    {
+        need -= capacity - m_inTaken[r][server];
+    }
+    return need > 0 ? rounds + (need + capacity - 1) / capacity : rounds;
+}
+
+uint32_t
 BroadcastEnvironment::GetRoundsNeeded() const
 {
     uint32_t rounds = m_round;
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        if (m_inNeed[server] > 0)
-        {
-            const uint32_t capacity = m_around.inCapacity[server];
-            rounds = std::max(rounds, m_round + (m_inNeed[server] + capacity - 1) / capacity);
-        }
+        rounds = std::max(rounds, m_round + CountRoundsToReceive(server));
+    }
+    for (ChunkId chunk = 0; chunk < m_limits.firstRounds.size(); ++chunk)
+    {
+        const bool isComplete = m_nHolders[chunk] == m_nServers;
+        rounds = std::max(rounds, isComplete ? 0 : m_limits.firstRounds[chunk] + 1);
     }
     return rounds;
 }
@@ -79,19 +158,59 @@ BroadcastEnvironment::TakeStock()
     {
         std::copy_n(m_held.GetRow(server), m_held.GetRowWords(), m_sendable.GetRow(server));
     }
+    MakeRoom();
     m_nHoldersBefore = m_nHolders;
-    std::fill(m_isSelected.begin(), m_isSelected.end(), true);
-    m_incomplete.clear();
     double sum = 0;
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         sum += m_nHolders[chunk];
-        if (m_nHolders[chunk] < m_nServers)
-        {
-            m_incomplete.push_back(chunk);
-        }
     }
     m_meanHolders = sum / m_nChunks;
+    FindSelectable();
+}
+
+void
+BroadcastEnvironment::MakeRoom()
+{
+    const uint32_t round = m_round - 1;
+    if (round < m_limits.taken.size())
+    {
+        for (DirectedLinkId link = 0; link < m_free.size(); ++link)
+        {
+            m_free[link] -= m_limits.taken[round][link];
+        }
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_nOpen[server] -= m_inTaken[round][server];
+            m_takenLater[server] -= m_inTaken[round][server];
+        }
+    }
+    for (ChunkId chunk = 0; chunk < m_limits.firstRounds.size(); ++chunk)
+    {
+        for (NodeId server = 0; round < m_limits.firstRounds[chunk] && server < m_nServers;
+             ++server)
+        {
+            m_sendable.Clear(server, chunk);
+        }
+    }
+}
+
+void
+BroadcastEnvironment::FindSelectable()
+{
+    for (const ChunkId chunk : m_selectable)
+    {
+        m_isBegun[chunk] = m_isSelected[chunk];
+    }
+    m_selectable.clear();
+    for (const ChunkId chunk : m_turns)
+    {
+        if (!m_isBegun[chunk] && m_nHolders[chunk] < m_nServers)
+        {
+            m_selectable.push_back(chunk);
+        }
+        m_isSelected[chunk] = true;
+    }
 }
 
 bool
@@ -103,7 +222,21 @@ BroadcastEnvironment::IsReceiving(NodeId server) const
 bool
 BroadcastEnvironment::OfferFirst()
 {
+    if (Offer(true, 0) || m_selectable.empty())
+    {
+        return !m_openPorts.empty();
+    }
+    // Nothing is left to do in the trees that have been begun.
+    m_isSelected[m_selectable.front()] = true;
     return Offer(true, 0) || Offer(false, 0);
+}
+
+bool
+BroadcastEnvironment::IsDue(uint32_t tree, const Stagger& stagger) const
+{
+    const double nDue =
+        m_nChunks * (stagger.atOnce + stagger.rate * (m_round - 1.0) / m_firstTarget);
+    return m_place[m_selectable[tree]] < nDue;
 }
 
 bool
@@ -112,40 +245,63 @@ BroadcastEnvironment::OfferMore()
     return false;
 }
 
+bool
+BroadcastEnvironment::MayWait() const
+{
+    const std::vector<uint32_t>& first = m_limits.firstRounds;
+    return m_round < m_limits.taken.size() ||
+           std::any_of(first.begin(), first.end(), [&](uint32_t round) {
+               return round >= m_round;
+           });
+}
+
 void
 BroadcastEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
 {
-    const uint32_t fewest = *std::min_element(m_nHolders.begin(), m_nHolders.end());
-    const uint32_t most = *std::max_element(m_nHolders.begin(), m_nHolders.end());
-    std::vector<uint32_t> sorted = m_nHolders;
-    std::sort(sorted.begin(), sorted.end());
-    float leastSlack = 1;
+    NodeId neediest = 0;
+    uint32_t most = 0;
+    uint32_t nWithout = 0;
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        leastSlack = NeedsMore(server) ? std::min(leastSlack, GetSlack(server)) : leastSlack;
+        const uint32_t needed = CountRoundsToReceive(server);
+        neediest = needed > most ? server : neediest;
+        most = std::max(most, needed);
+        nWithout += GetSlack(server) <= 0;
     }
-    const float n = m_nServers;
-    const float roundsLeft = std::max<int>(1, m_target - m_round + 1);
-    rows.clear();
-    for (const ChunkId chunk : m_incomplete)
+    uint32_t nBegun = 0;
+    uint32_t nUnderWay = 0;
+    uint32_t nForNeediest = 0;
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
-        const float holders = m_nHolders[chunk];
-        const float doublings = std::log2(n / std::max(1.0F, holders));
-        const auto rank = std::lower_bound(sorted.begin(), sorted.end(), m_nHolders[chunk]);
+        const bool isComplete = m_nHolders[chunk] == m_nServers;
+        nBegun += m_isBegun[chunk] || isComplete;
+        nUnderWay += m_isBegun[chunk] && !isComplete;
+        nForNeediest += m_isBegun[chunk] && !m_spread.IsHolder(neediest, chunk);
+    }
+    const float time = Share(m_round - 1, m_firstTarget);
+    const uint32_t widest =
+        *std::max_element(m_around.inCapacity.begin(), m_around.inCapacity.end());
+    rows.clear();
+    for (const ChunkId chunk : m_selectable)
+    {
+        const NodeId root = m_roots[chunk];
+        const float place = Share(m_place[chunk], m_nChunks);
         const float features[] = {
-            holders / n,
-            4 * (holders - static_cast<float>(m_meanHolders)) / n,
-            4 * (holders - fewest) / n,
-            4 * (most - holders) / n,
-            Share(m_round, m_target),
-            m_spread.CountFrontier(chunk) / n,
-            doublings / 7,
-            std::min(2.0F, doublings / roundsLeft),
-            std::min(3.0F, (n - holders) / roundsLeft * m_nChunks / m_totalInCapacity),
-            leastSlack,
-            Share(rank - sorted.begin(), m_nChunks),
-            Share(m_nTransfersLeft, double(m_nServers) * m_nChunks),
-            holders == 1 ? 1.0F : 0.0F,
+            place,
+            time,
+            4 * (time - place),
+            Share(nBegun, m_nChunks),
+            Share(nUnderWay, m_nChunks),
+            std::min(nForNeediest, 16U) / 16.0F,
+            Share(nForNeediest, m_nChunks),
+            static_cast<float>(m_shareOfWork),
+            std::log2(static_cast<float>(m_nServers)) / 7,
+            std::log2(1 + Share(m_nChunks, m_nServers)) / 2,
+            m_totalInCapacity / static_cast<float>(m_nServers) / 4,
+            Share(m_around.inCapacity[root], widest),
+            root == neediest ? 1.0F : 0.0F,
+            GetSlack(neediest),
+            Share(nWithout, m_nServers),
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -197,6 +353,13 @@ BroadcastEnvironment::MakeValueFeatures() const
     };
 }
 
+float
+BroadcastEnvironment::GetRackSlack(NodeId server) const
+{
+    const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
+    return std::clamp<int64_t>(m_racks.CountSlack(server, m_free, roundsAfter), -4, 8) / 8.0F;
+}
+
 void
 BroadcastEnvironment::WritePortFeatures(uint32_t port, float* row) const
 {
@@ -222,6 +385,7 @@ BroadcastEnvironment::WritePortFeatures(uint32_t port, float* row) const
         Share(m_round, m_target),
         Share(CountFreeOut(here.server), m_around.outCapacity[here.server]),
         std::min(competition.nNearest, 8U) / 8.0F,
+        GetRackSlack(here.server),
     };
     std::copy(std::begin(features), std::end(features), row);
 }
@@ -249,10 +413,12 @@ void
 BroadcastEnvironment::WriteSenderFeatures(uint32_t port, std::vector<float>& rows) const
 {
     const PortOptions& options = m_options[port];
+    const NodeId receiver = m_around.ports[port].server;
+    const float rackSlack = GetRackSlack(receiver);
     rows.clear();
     for (const Sender& sender : options.senders)
     {
-        const Stock stock = FindStock(sender.server, m_around.ports[port].server);
+        const Stock stock = FindStock(sender.server, receiver);
         const uint32_t nCompeting = std::max(1U, m_nCompeting[sender.out]);
         const WayPressure way = ExploreWay(port, sender);
         const float features[] = {
@@ -273,6 +439,7 @@ BroadcastEnvironment::WriteSenderFeatures(uint32_t port, std::vector<float>& row
             Share(m_openPorts.size(), GetNPorts()),
             way.largest,
             way.sum,
+            m_racks.AreTogether(sender.server, receiver) ? 1.0F : rackSlack,
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -287,6 +454,7 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
     const NodeId receiver = m_around.ports[port].server;
     const float n = m_nServers;
     const float slack = GetSlack(receiver);
+    const float rackSlack = GetRackSlack(receiver);
     uint32_t fewest = std::numeric_limits<uint32_t>::max();
     for (const ChunkId chunk : items)
     {
@@ -315,6 +483,7 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
             slack,
             lack.newlyCovered,
             Share(m_spread.CountFrontier(chunk), n - holders),
+            m_racks.IsNew(receiver, chunk) ? rackSlack : 1.0F,
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -327,6 +496,7 @@ BroadcastEnvironment::Apply(uint32_t item, const Path& path, WorkloadList& round
     m_held.Set(receiver, item);
     AddHolder(receiver, item);
     m_spread.Cover(receiver, item);
+    m_racks.Bring(receiver, item);
     --m_inNeed[receiver];
     --m_nTransfersLeft;
     round.Add(item, WorkloadKind::BROADCAST, path);
@@ -340,9 +510,7 @@ BroadcastEnvironment::EndRound()
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         nIdle += std::min(m_nOpen[server], m_inNeed[server]);
-        const uint32_t capacity = m_around.inCapacity[server];
-        const uint32_t needed =
-            m_inNeed[server] > 0 ? m_round + (m_inNeed[server] + capacity - 1) / capacity : 0;
+        const uint32_t needed = m_inNeed[server] > 0 ? m_round + CountRoundsToReceive(server) : 0;
         sum += std::max(needed, m_firstTarget);
     }
     const uint32_t needed = std::max(GetRoundsNeeded(), m_firstTarget);

@@ -7,6 +7,7 @@
 
 #include "chunk-spread.h"
 #include "planning-environment.h"
+#include "rack-supply.h"
 
 #include "ns3/broadcast-problem.h"
 
@@ -23,21 +24,29 @@ namespace ns3::allreduce
  * @brief A broadcast as the two policies see it. Read backwards in time it is a reduce, so that
  * policies for this environment plan both halves of an AllReduce.
  *
- * Only trees that the upper policy selects are worked on. If none of them can be, all are.
+ * In a staggered broadcast a tree is worked on from the round on in which the upper policy selects
+ * it. Read backwards, its reduce ends early, so that its sums can be broadcast while others are
+ * still reduced. Else all trees are worked on from the first round, and there is nothing to select.
  */
 class BroadcastEnvironment : public PlanningEnvironment
 {
   public:
     /**
      * @param problem who holds and wants what; its network must outlive the environment
+     * @param limits what to leave to others
+     * @param isStaggered whether trees begin when the upper policy selects them
      * @throws InputError if some server cannot be reached
      */
-    explicit BroadcastEnvironment(const BroadcastProblem& problem);
+    explicit BroadcastEnvironment(const BroadcastProblem& problem,
+                                  BroadcastLimits limits = {},
+                                  bool isStaggered = false);
 
     uint64_t GetNTransfersLeft() const override;
     uint32_t GetRoundsNeeded() const override;
     void WriteTreeFeatures(std::vector<float>& rows) const override;
+    bool IsDue(uint32_t tree, const Stagger& stagger) const override;
     bool OfferMore() override;
+    bool MayWait() const override;
     std::vector<float> MakeValueFeatures() const override;
     void WriteSenderFeatures(uint32_t port, std::vector<float>& rows) const override;
     void WriteItemFeatures(uint32_t port,
@@ -62,7 +71,22 @@ class BroadcastEnvironment : public PlanningEnvironment
     void WritePortFeatures(uint32_t port, float* row) const override;
 
     void AddHolder(NodeId server, ChunkId chunk);
+    void FindTurns();
+    void FindTaken();
+    void MakeRoom();
+    void FindSelectable();
+    uint32_t CountRoundsToReceive(NodeId server) const;
+    float GetRackSlack(NodeId server) const;
     Stock FindStock(NodeId sender, NodeId receiver) const;
+
+    const BroadcastLimits m_limits;               //!< what to leave to others
+    const bool m_isStaggered;                     //!< trees begin when they are selected
+    std::vector<std::vector<uint32_t>> m_inTaken; //!< [round][server]: of its in-capacity
+    RackSupply m_racks;                           //!< what comes into racks
+    std::vector<NodeId> m_roots;                  //!< by chunk: the first that holds it
+    std::vector<ChunkId> m_turns;                 //!< chunks in the order to begin
+    std::vector<uint32_t> m_place;                //!< by chunk: where it is in m_turns
+    std::vector<bool> m_isBegun;                  //!< by chunk: has been selected
 
     BitMatrix m_held;     //!< [server][chunk]: can be sent from the next round on
     BitMatrix m_initial;  //!< [server][chunk]: held from the start
@@ -70,6 +94,7 @@ class BroadcastEnvironment : public PlanningEnvironment
     const std::vector<uint32_t>& m_nHolders; //!< by chunk: of m_spread
     std::vector<uint32_t> m_nHoldersBefore;  //!< by chunk, at the beginning of the round
     uint64_t m_nTransfersLeft{0};            //!< sum of m_inNeed
+    double m_shareOfWork{0};                 //!< of what all ports could do until the target
     uint32_t m_firstTarget{0};               //!< m_target at the start
     double m_meanHolders{1};                 //!< at the beginning of the round
 };

@@ -55,9 +55,11 @@ ToTensor(const std::vector<float>& values)
 EpisodeBatch::EpisodeBatch(std::vector<EpisodeRecord> records,
                            const PolicyWeights& weights,
                            const TrainingConfig& config,
-                           bool isImitated)
+                           bool isLowerImitated,
+                           bool isUpperImitated)
     : m_config(config),
-      m_isImitated(isImitated),
+      m_isLowerImitated(isLowerImitated),
+      m_isUpperImitated(isUpperImitated),
       m_records(std::move(records)),
       m_roundAdvantages(m_records.size()),
       m_advantages(m_records.size())
@@ -68,20 +70,14 @@ EpisodeBatch::EpisodeBatch(std::vector<EpisodeRecord> records,
     }
     for (uint32_t i = 0; i < m_records.size(); ++i)
     {
-        const uint32_t first = i / config.rollouts * config.rollouts;
-        double groupMean = 0;
-        for (uint32_t k = 0; k < config.rollouts; ++k)
-        {
-            groupMean += static_cast<double>(m_records[first + k].nRounds) / config.rollouts;
-        }
-        EstimateRounds(i, weights, groupMean);
+        EstimateRounds(i, weights);
         EstimateDecisions(i);
     }
     Normalize();
 }
 
 void
-EpisodeBatch::EstimateRounds(uint32_t index, const PolicyWeights& weights, double groupMean)
+EpisodeBatch::EstimateRounds(uint32_t index, const PolicyWeights& weights)
 {
     const EpisodeRecord& record = m_records[index];
     const std::size_t nRounds = record.rewards.size();
@@ -99,8 +95,7 @@ EpisodeBatch::EstimateRounds(uint32_t index, const PolicyWeights& weights, doubl
         const double surprise = record.rewards[round] + values[round + 1] - values[round];
         advantage = surprise + m_config.lambda * advantage;
         returns[round] = advantage + values[round];
-        m_roundAdvantages[index][round] =
-            advantage + m_config.group_weight * (groupMean - record.nRounds);
+        m_roundAdvantages[index][round] = advantage + m_config.group_weight * record.lead;
     }
     m_returns.insert(m_returns.end(), returns.begin(), returns.end());
 }
@@ -115,6 +110,11 @@ EpisodeBatch::EstimateDecisions(uint32_t index)
     for (std::size_t i = record.decisions.size(); i-- > 0;)
     {
         const Decision& decision = record.decisions[i];
+        if (record.rewards.empty())
+        {
+            m_advantages[index][i] = record.lead / record.nRounds;
+            continue;
+        }
         const float round = m_roundAdvantages[index][decision.round];
         if (decision.head == PolicyHead::TREE)
         {
@@ -206,7 +206,7 @@ EpisodeBatch::MakeMinibatch(PolicyHead head, uint32_t index, uint32_t count) con
         advantage.push_back(m_advantages[order[i].record][order[i].decision]);
     }
     DecisionBatch batch;
-    batch.isImitated = m_isImitated;
+    batch.isImitated = head == PolicyHead::TREE ? m_isUpperImitated : m_isLowerImitated;
     batch.nDecisions = end - begin;
     batch.rows = ToTensor(rows).view({-1, static_cast<int64_t>(nFeatures)});
     batch.decisionOfRow = torch::tensor(decisionOfRow, torch::kInt64);

@@ -37,21 +37,24 @@ struct DecisionBatch
  *
  * Rounds get a generalized advantage estimate from the critic, plus the lead over other rollouts
  * of the same problem. A pick is worth its round's advantage and what it and those after it in the
- * round earned; a tree's selection is worth a share of the round's and what it earned itself.
+ * round earned; a tree's selection is worth a share of the round's and what it earned itself. Where
+ * rounds earn nothing by themselves, as in staggered plans, it is worth the lead.
  */
 class EpisodeBatch
 {
   public:
     /**
-     * @param records the rollouts, those of a problem one after another
+     * @param records the rollouts
      * @param weights with which they were made
      * @param config says how advantages are weighed
-     * @param isImitated whether another planner made the decisions
+     * @param isLowerImitated whether another planner made the lower policy's decisions
+     * @param isUpperImitated whether another planner made the upper policy's decisions
      */
     EpisodeBatch(std::vector<EpisodeRecord> records,
                  const PolicyWeights& weights,
                  const TrainingConfig& config,
-                 bool isImitated);
+                 bool isLowerImitated,
+                 bool isUpperImitated);
 
     /**
      * Put the decisions of a head into another order, and choose which of many ports' are used.
@@ -83,12 +86,13 @@ class EpisodeBatch
         uint32_t decision; //!< its index there
     };
 
-    void EstimateRounds(uint32_t record, const PolicyWeights& weights, double groupMean);
+    void EstimateRounds(uint32_t record, const PolicyWeights& weights);
     void EstimateDecisions(uint32_t record);
     void Normalize();
 
     const TrainingConfig& m_config;                         //!< how to weigh
-    const bool m_isImitated;                                //!< by another planner
+    const bool m_isLowerImitated;                           //!< by another planner
+    const bool m_isUpperImitated;                           //!< by another planner
     std::vector<std::size_t> m_nFeatures;                   //!< by head
     std::vector<EpisodeRecord> m_records;                   //!< the rollouts
     std::vector<std::vector<float>> m_roundAdvantages;      //!< [record][round]

@@ -152,7 +152,7 @@ ForwardEnvironment::GetRoundsNeeded() const
         rounds = std::max(rounds, DivideUp(m_inNeed[server], m_around.inCapacity[server]));
         rounds = std::max(rounds, DivideUp(m_outNeed[server], m_around.outCapacity[server]));
     }
-    for (const ChunkId chunk : m_incomplete)
+    for (const ChunkId chunk : m_selectable)
     {
         rounds = std::max(rounds, CountHopsLeft(chunk));
     }
@@ -185,7 +185,7 @@ ForwardEnvironment::UpdateRarity(ChunkId chunk)
 void
 ForwardEnvironment::FindIncomplete()
 {
-    m_incomplete.clear();
+    m_selectable.clear();
     uint32_t nFinal = 0;
     uint64_t sumHolders = 0;
     uint64_t sumPartials = 0;
@@ -194,13 +194,13 @@ ForwardEnvironment::FindIncomplete()
         nFinal += m_state.IsFinal(chunk);
         if (CountHolders(chunk) < m_nServers)
         {
-            m_incomplete.push_back(chunk);
+            m_selectable.push_back(chunk);
             sumHolders += CountHolders(chunk);
             sumPartials += m_nPartials[chunk];
         }
     }
     m_shareFinal = Share(nFinal, m_nChunks);
-    const double nComplete = m_nChunks - m_incomplete.size();
+    const double nComplete = m_nChunks - m_selectable.size();
     m_meanHolders = Share(sumHolders, nFinal - nComplete);
     m_meanPartials = Share(sumPartials, m_nChunks - nFinal);
 }
@@ -233,7 +233,7 @@ ForwardEnvironment::WriteMasks()
                        m_refused.GetRow(server) + nWords,
                        [](uint64_t word) { return ~word; });
     }
-    for (const ChunkId chunk : m_incomplete)
+    for (const ChunkId chunk : m_selectable)
     {
         m_sendable.Clear(m_state.GetRoots()[chunk], GetPartialItem(chunk));
         if (!m_state.IsFinal(chunk))
@@ -585,7 +585,7 @@ ForwardEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
     std::vector<uint32_t> left;
     uint32_t fewestHolders = m_nServers;
     uint32_t fewestPartials = m_nServers;
-    for (const ChunkId chunk : m_incomplete)
+    for (const ChunkId chunk : m_selectable)
     {
         const bool isFinal = m_state.IsFinal(chunk);
         left.push_back(m_nServers - CountHolders(chunk) + m_nPartials[chunk]);
@@ -596,9 +596,9 @@ ForwardEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
     std::vector<uint32_t> sorted = left;
     std::sort(sorted.begin(), sorted.end());
     rows.clear();
-    for (std::size_t i = 0; i < m_incomplete.size(); ++i)
+    for (std::size_t i = 0; i < m_selectable.size(); ++i)
     {
-        const ChunkId chunk = m_incomplete[i];
+        const ChunkId chunk = m_selectable[i];
         const bool isFinal = m_state.IsFinal(chunk);
         const float holders = CountHolders(chunk);
         const float partials = m_nPartials[chunk];
@@ -645,7 +645,7 @@ ForwardEnvironment::MakeValueFeatures() const
         nClosed += !m_isOpen[port] && NeedsMore(m_around.ports[port].server);
     }
     double variance = 0;
-    for (const ChunkId chunk : m_incomplete)
+    for (const ChunkId chunk : m_selectable)
     {
         const double difference = m_nPartials[chunk] - m_meanPartials;
         variance += m_state.IsFinal(chunk) ? 0 : difference * difference / m_nChunks;
@@ -661,7 +661,7 @@ ForwardEnvironment::MakeValueFeatures() const
         static_cast<float>(m_meanPartials) / n,
         static_cast<float>(std::sqrt(variance)) / n,
         static_cast<float>(m_shareFinal),
-        1 - Share(m_incomplete.size(), m_nChunks),
+        1 - Share(m_selectable.size(), m_nChunks),
         (static_cast<float>(m_target) - m_firstTarget) / 4,
         std::log2(n) / 7,
         m_totalInCapacity / n / 4,

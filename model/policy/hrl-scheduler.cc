@@ -8,7 +8,7 @@
 #include "forward-environment.h"
 #include "parallel-for.h"
 #include "policy-checkpoint.h"
-#include "policy-rollout.h"
+#include "staggered-plan.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
@@ -42,11 +42,13 @@ HrlScheduler::GetTypeId()
                           UintegerValue(1),
                           MakeUintegerAccessor(&HrlScheduler::m_samples),
                           MakeUintegerChecker<uint32_t>(1))
-            .AddAttribute("Upper",
-                          "Whether the upper policy selects flow-trees; else all are worked on.",
-                          BooleanValue(true),
-                          MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
-                          MakeBooleanChecker())
+            .AddAttribute(
+                "Upper",
+                "Whether the upper policy selects flow-trees; else all are worked on from "
+                "the first round, and a mirrored plan does not overlap its halves.",
+                BooleanValue(true),
+                MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
+                MakeBooleanChecker())
             .AddAttribute("Forward",
                           "Choose reduces and broadcasts forwards in time, round by round, instead "
                           "of mirroring the broadcast; needs a checkpoint trained for it.",
@@ -88,37 +90,61 @@ std::vector<WorkloadList>
 HrlScheduler::PlanRest(const AllReduceState& state)
 {
     LoadWeights();
-    if (!m_isForward)
-    {
-        return PlanByMirroring(state, [this](const BroadcastProblem& problem) {
-            return FindShortest([&] { return std::make_unique<BroadcastEnvironment>(problem); });
-        });
-    }
     if (state.IsDone())
     {
         return {};
     }
+    return m_isForward ? PlanForward(state) : PlanMirrored(state);
+}
+
+std::vector<WorkloadList>
+HrlScheduler::PlanMirrored(const AllReduceState& state) const
+{
     std::vector<WorkloadList> plan =
-        FindShortest([&] { return std::make_unique<ForwardEnvironment>(state); });
+        PlanByMirroring(state, [this](const BroadcastProblem& problem) {
+            return FindShortest([&](const RolloutOptions& options) {
+                BroadcastEnvironment environment(problem);
+                return RunRollout(environment, *m_weights, options);
+            });
+        });
+    if (m_usesUpper && plan.size() > ForwardEnvironment(state).GetRoundsNeeded())
+    {
+        std::vector<WorkloadList> staggered = FindShortest([&](const RolloutOptions& options) {
+            return PlanStaggered(state, *m_weights, options);
+        });
+        if (staggered.size() < plan.size())
+        {
+            plan = std::move(staggered);
+        }
+    }
+    return plan;
+}
+
+std::vector<WorkloadList>
+HrlScheduler::PlanForward(const AllReduceState& state) const
+{
+    std::vector<WorkloadList> plan = FindShortest([&](RolloutOptions options) {
+        ForwardEnvironment environment(state);
+        options.mostRounds = 8 * environment.GetRoundsNeeded() + 100;
+        return RunRollout(environment, *m_weights, options);
+    });
     // Weights that never learned may send partial sums to and fro.
     return plan.empty() ? PlanForwards(state, GetSeed(), 1) : plan;
 }
 
 std::vector<WorkloadList>
-HrlScheduler::FindShortest(const EnvironmentMaker& make) const
+HrlScheduler::FindShortest(const RolloutPlanner& makePlan) const
 {
     constexpr float TEMPERATURE = 0.5;
     std::vector<std::vector<WorkloadList>> plans(m_samples);
     RunParallel(m_samples, [&](uint32_t sample) {
-        const std::unique_ptr<PlanningEnvironment> environment = make();
         // Deterministic choices first and in turn: other seeds break their ties in other ways.
         RolloutOptions options;
         options.mode = sample % 2 == 0 ? RolloutMode::BEST : RolloutMode::SAMPLE;
         options.temperature = TEMPERATURE;
         options.usesUpper = m_usesUpper;
         options.seed = GetSeed() + sample;
-        options.mostRounds = m_isForward ? 8 * environment->GetRoundsNeeded() + 100 : 0;
-        plans[sample] = RunRollout(*environment, *m_weights, options);
+        plans[sample] = makePlan(options);
     });
     // Of equal plans the first sample's, whichever was ready first.
     return *std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) {

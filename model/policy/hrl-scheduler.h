@@ -5,8 +5,7 @@
 #ifndef ALLREDUCE_HRL_SCHEDULER_H
 #define ALLREDUCE_HRL_SCHEDULER_H
 
-#include "planning-environment.h"
-#include "policy-weights.h"
+#include "policy-rollout.h"
 
 #include "ns3/broadcast-problem.h"
 #include "ns3/planned-scheduler.h"
@@ -24,9 +23,11 @@ namespace ns3::allreduce
  * @brief Plans with the two learned policies: the upper one selects flow-trees once a round, the
  * lower one schedules their workloads.
  *
- * The broadcast is planned, the reduce is its mirror image; or, with the attribute Forward, rounds
- * are chosen one after another with reduces and broadcasts in flight together. From a state in the
- * middle of an AllReduce what is left is planned in the same way.
+ * The broadcast is planned, the reduce is its mirror image. Where that leaves ports idle, the upper
+ * policy staggers the trees, so that reduces and broadcasts overlap, and the shorter plan is taken.
+ * Or, with the attribute Forward, rounds are chosen one after another with reduces and broadcasts
+ * in flight together. From a state in the middle of an AllReduce what is left is planned in the
+ * same way.
  */
 class HrlScheduler : public PlannedScheduler
 {
@@ -37,11 +38,15 @@ class HrlScheduler : public PlannedScheduler
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
-    /// Makes a new environment for each sample.
-    using EnvironmentMaker = std::function<std::unique_ptr<PlanningEnvironment>()>;
+    /// Makes the plan of a sample.
+    using RolloutPlanner = std::function<std::vector<WorkloadList>(const RolloutOptions&)>;
 
+    /// @return a plan whose broadcast was planned @param state where it begins
+    std::vector<WorkloadList> PlanMirrored(const AllReduceState& state) const;
+    /// @return a plan made round by round @param state where it begins
+    std::vector<WorkloadList> PlanForward(const AllReduceState& state) const;
     /// @return the shortest of the sampled plans; empty if all were given up
-    std::vector<WorkloadList> FindShortest(const EnvironmentMaker& make) const;
+    std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 

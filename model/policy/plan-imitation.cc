@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <set>
 
 namespace ns3::allreduce
 {
@@ -75,20 +76,16 @@ class Imitation
 
     void RecordTrees(const WorkloadList& round)
     {
-        const std::vector<ChunkId>& trees = m_environment.GetIncompleteTrees();
-        std::vector<bool> isWorkedOn(*std::max_element(trees.begin(), trees.end()) + 1, false);
+        std::set<ChunkId> workedOn;
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
-            const ChunkId chunk = round.Get(i).chunk;
-            if (chunk < isWorkedOn.size())
-            {
-                isWorkedOn[chunk] = true;
-            }
+            workedOn.insert(round.Get(i).chunk);
         }
+        const std::vector<ChunkId>& trees = m_environment.GetSelectableTrees();
         m_environment.WriteTreeFeatures(m_rows);
         for (std::size_t i = 0; i < trees.size(); ++i)
         {
-            Record(PolicyHead::TREE, i, 1, isWorkedOn[trees[i]]);
+            Record(PolicyHead::TREE, i, 1, workedOn.count(trees[i]));
         }
     }
 

@@ -38,6 +38,7 @@ PlanningEnvironment::PlanningEnvironment(const Topology& topology,
       m_inNeed(m_nServers, 0),
       m_isSelected(nChunks, true),
       m_nOpen(m_nServers, 0),
+      m_takenLater(m_nServers, 0),
       m_options(m_around.ports.size()),
       m_nCompeting(topology.GetNDirectedLinks(), 0),
       m_isOpen(m_around.ports.size(), false),
@@ -80,9 +81,9 @@ PlanningEnvironment::Offer(bool isLimited, uint32_t firstItem)
     const std::size_t firstWord = firstItem / BitMatrix::WORD_BITS;
     std::fill(m_active.begin(), m_active.begin() + firstWord, 0);
     std::fill(m_active.begin() + firstWord, m_active.end(), ~uint64_t{0});
-    for (std::size_t i = 0; isLimited && i < m_incomplete.size(); ++i)
+    for (std::size_t i = 0; isLimited && i < m_selectable.size(); ++i)
     {
-        const ChunkId chunk = m_incomplete[i];
+        const ChunkId chunk = m_selectable[i];
         for (uint32_t item = chunk; !m_isSelected[chunk] && item < m_rarity.size();
              item += m_planeBits)
         {
@@ -95,9 +96,9 @@ PlanningEnvironment::Offer(bool isLimited, uint32_t firstItem)
 void
 PlanningEnvironment::SelectTrees(const std::vector<bool>& selected)
 {
-    for (std::size_t i = 0; i < m_incomplete.size(); ++i)
+    for (std::size_t i = 0; i < m_selectable.size(); ++i)
     {
-        m_isSelected[m_incomplete[i]] = selected[i];
+        m_isSelected[m_selectable[i]] = selected[i];
     }
     if (std::find(selected.begin(), selected.end(), false) != selected.end())
     {
@@ -118,9 +119,9 @@ PlanningEnvironment::GetNPorts() const
 }
 
 const std::vector<ChunkId>&
-PlanningEnvironment::GetIncompleteTrees() const
+PlanningEnvironment::GetSelectableTrees() const
 {
-    return m_incomplete;
+    return m_selectable;
 }
 
 const std::vector<uint32_t>&
@@ -317,7 +318,7 @@ PlanningEnvironment::GetSlack(NodeId server) const
 {
     const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
     const int64_t slack = roundsAfter * m_around.inCapacity[server] + m_nOpen[server] -
-                          static_cast<int64_t>(m_inNeed[server]);
+                          static_cast<int64_t>(m_inNeed[server]) - m_takenLater[server];
     return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
 }
 
@@ -667,7 +668,7 @@ PlanningEnvironment::FindMissedByTree() const
         });
     }
     std::vector<float> byTree;
-    for (const ChunkId chunk : m_incomplete)
+    for (const ChunkId chunk : m_selectable)
     {
         byTree.push_back(missed[chunk]);
     }

@@ -17,13 +17,22 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// A fixed rule for when trees of a staggered broadcast begin: some at once, the others evenly over
+/// time.
+struct Stagger
+{
+    float atOnce; //!< share of the trees that begin in the first round
+    float rate;   //!< share of the trees that begin until the target is reached, beyond these
+};
+
 /**
  * @ingroup allreduce
  *
  * @brief What the two policies may do: their masks and actions. Subclasses add what they see and
  * what becomes of it.
  *
- * A round goes like this: BeginRound; the upper policy sees every incomplete flow-tree
+ * A round goes like this: BeginRound; the upper policy sees every selectable flow-tree
  * (WriteTreeFeatures) and chooses some (SelectTrees); the lower policy picks one workload after
  * another (a port of GetOpenPorts, one of its senders, one of the items that it could send; Pick),
  * until no port is open; EndRound. Every choice that is offered is legal.
@@ -65,18 +74,28 @@ class PlanningEnvironment
     /// Begin a round: what has arrived can be sent on; all trees are selected.
     void BeginRound();
 
-    /// @return the chunks that are not yet everywhere
-    const std::vector<ChunkId>& GetIncompleteTrees() const;
+    /// @return the trees that the upper policy may select or not
+    const std::vector<ChunkId>& GetSelectableTrees() const;
 
     /**
-     * @param [out] rows a row for each incomplete tree
+     * @param [out] rows a row for each selectable tree
      */
     virtual void WriteTreeFeatures(std::vector<float>& rows) const = 0;
 
     /**
+     * @param tree index in GetSelectableTrees
+     * @param stagger a rule
+     * @return whether the rule selects the tree now
+     */
+    virtual bool IsDue(uint32_t tree, const Stagger& stagger) const
+    {
+        return true;
+    }
+
+    /**
      * Work on some trees only.
      *
-     * @param selected by index in GetIncompleteTrees
+     * @param selected by index in GetSelectableTrees
      */
     void SelectTrees(const std::vector<bool>& selected);
 
@@ -86,6 +105,12 @@ class PlanningEnvironment
      * @return whether there is anything to pick
      */
     virtual bool OfferMore() = 0;
+
+    /// @return whether a round may pass in which nothing is sent, because more comes later
+    virtual bool MayWait() const
+    {
+        return false;
+    }
 
     /// @return the features of the state for the critic; call after SelectTrees
     virtual std::vector<float> MakeValueFeatures() const = 0;
@@ -170,7 +195,7 @@ class PlanningEnvironment
     uint32_t GetItem(const Workload& workload) const;
 
     /**
-     * By incomplete tree: how many idle ports the tree could have served, had it been selected.
+     * By selectable tree: how many idle ports the tree could have served, had it been selected.
      * A port that several could have served is shared among them. Call before EndRound.
      *
      * @return the shares
@@ -298,11 +323,12 @@ class PlanningEnvironment
     std::vector<uint32_t> m_rarity;     //!< by item: the less the more it should be sent
     std::vector<NodeId> m_sendingLess;  //!< servers that the last pick left with less to send
     std::vector<uint32_t> m_inNeed;     //!< by server: workloads it must yet receive, at least
-    std::vector<ChunkId> m_incomplete;  //!< chunks that are not yet everywhere
+    std::vector<ChunkId> m_selectable;  //!< trees that the upper policy may select or not
     std::vector<bool> m_isSelected;     //!< by chunk: in the last round that asked
     std::vector<uint64_t> m_active;     //!< bits of the items that are offered
     std::vector<uint32_t> m_free;       //!< by directed link: workloads that it still takes
     std::vector<uint32_t> m_nOpen;      //!< by server: workloads that it can still receive
+    std::vector<uint32_t> m_takenLater; //!< by server: in later rounds, others receive so much
     uint32_t m_round{0};                //!< rounds begun
     uint32_t m_target{0};               //!< rounds that the plan should take
     std::vector<PortOptions> m_options; //!< by port

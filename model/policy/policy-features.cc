@@ -33,6 +33,7 @@ const Layout MIRRORED_LAYOUT = {{
         "time, against the target",
         "share of its server's out-ports still free",
         "senders at the least distance, up to 8",
+        "slack of the links into its server's rack",
     },
     // A server that could send to the chosen port.
     {
@@ -53,6 +54,7 @@ const Layout MIRRORED_LAYOUT = {{
         "share of ports with options",
         "largest demand for a link on the way",
         "sum of demands for the links on the way",
+        "slack of the links into the receiver's rack, if it is not in it",
     },
     // A chunk that the chosen sender could send to the chosen port.
     {
@@ -73,22 +75,25 @@ const Layout MIRRORED_LAYOUT = {{
         "slack of the receiver",
         "share of the receiver's neighbors that it newly comes near to",
         "share of those lacking it that it has come near to",
+        "slack of the links into the receiver's rack, if nobody there has it",
     },
-    // A flow-tree that is not complete.
+    // A flow-tree of a staggered broadcast that has not been begun.
     {
-        "share of servers that have the chunk",
-        "holders, against the mean",
-        "holders, against the fewest",
-        "holders, against the most",
+        "its place in turn, as a share",
         "time, against the target",
-        "share of servers next to a holder that lack it",
-        "log of servers over holders",
-        "that, by rounds left",
-        "transfers left by rounds left, against all ports",
-        "least slack of a server",
-        "rank by holders",
-        "share of all transfers left",
-        "whether it has a single holder",
+        "time, less its place",
+        "share of trees begun",
+        "share of trees begun and not complete",
+        "trees begun that the neediest server lacks, up to 16",
+        "share of trees begun that the neediest server lacks",
+        "work, as a share of what all ports could do until the target",
+        "log of the number of servers",
+        "log of chunks over servers",
+        "ports of a server",
+        "ports of its root, against the most",
+        "whether its root is the neediest server",
+        "slack of the neediest server",
+        "share of servers without slack",
     },
     // The whole state at the beginning of a round.
     {

@@ -61,7 +61,7 @@ class Rollout
                 return {};
             }
             plan.push_back(MakeRound());
-            if (plan.back().IsEmpty())
+            if (plan.back().IsEmpty() && !m_environment.MayWait())
             {
                 FailInput("round ",
                           plan.size(),
@@ -129,24 +129,28 @@ class Rollout
         }
     }
 
-    /// Ask the upper policy. @return how many of its decisions were recorded
+    /// Ask the upper policy. @return how many of its decisions are to be rewarded
     std::size_t SelectTrees()
     {
         if (!m_options.usesUpper)
         {
             return 0;
         }
+        const uint32_t nTrees = m_environment.GetSelectableTrees().size();
+        if (nTrees == 0)
+        {
+            return 0;
+        }
         m_environment.WriteTreeFeatures(m_rows);
-        const uint32_t nTrees = m_environment.GetIncompleteTrees().size();
         Score(PolicyHead::TREE, nTrees);
         std::vector<bool> selected(nTrees);
         uint32_t nSelected = 0;
         for (uint32_t i = 0; i < nTrees; ++i)
         {
             const float probability = 1 / (1 + std::exp(-m_scores[i]));
-            selected[i] = ChooseTree(probability);
+            selected[i] = ChooseTree(i, probability);
             nSelected += selected[i];
-            if (IsRecording())
+            if (IsRecordingTrees())
             {
                 const float chosen = selected[i] ? probability : 1 - probability;
                 Record(PolicyHead::TREE, i, 1, selected[i], std::log(std::max(1e-9F, chosen)));
@@ -160,9 +164,13 @@ class Rollout
         return IsRecording() ? nTrees : 0;
     }
 
-    bool ChooseTree(float probability)
+    bool ChooseTree(uint32_t tree, float probability)
     {
-        switch (m_options.mode)
+        if (m_options.stagger)
+        {
+            return m_environment.IsDue(tree, *m_options.stagger);
+        }
+        switch (m_options.samplesTrees ? RolloutMode::SAMPLE : m_options.mode)
         {
         case RolloutMode::BEST:
             return probability >= 0.5F;
@@ -172,6 +180,12 @@ class Rollout
             return DrawUnit() < 0.5F;
         }
         return true;
+    }
+
+    bool IsRecordingTrees() const
+    {
+        return m_record && (m_options.mode == RolloutMode::SAMPLE || m_options.samplesTrees ||
+                            m_options.stagger);
     }
 
     bool IsRecording() const

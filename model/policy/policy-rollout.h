@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -32,6 +33,8 @@ struct RolloutOptions
     RolloutMode mode{RolloutMode::BEST}; //!< how to choose
     float temperature{1};                //!< divides scores where choices are sampled
     bool usesUpper{true};                //!< ask the upper policy; else all trees are selected
+    bool samplesTrees{false};            //!< trees by their probabilities, whatever the mode
+    std::optional<Stagger> stagger;      //!< instead of the upper policy
     uint64_t seed{1};                    //!< where chance comes from
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never
 };
@@ -58,6 +61,7 @@ struct EpisodeRecord
     std::vector<float> rewards;                          //!< by round
     uint32_t nRounds{0};                                 //!< rounds that the plan took
     uint32_t nRoundsNeeded{0};                           //!< rounds that it takes at least
+    double lead{0};          //!< rounds fewer than the mean of the rollouts of the same problem
     double selectedShare{0}; //!< of trees that the upper policy selected
 
     /**

@@ -10,6 +10,7 @@
 #include "policy-checkpoint.h"
 #include "policy-network.h"
 #include "policy-rollout.h"
+#include "staggered-plan.h"
 #include "training-problems.h"
 
 #include "ns3/allreduce-error.h"
@@ -42,6 +43,39 @@ uint32_t
 GetMostRounds(const TrainingProblem& problem)
 {
     return 3 * problem.nChunks + 20;
+}
+
+/// @return the length of a staggered plan over the least of a plan whose halves do not overlap
+double
+GetStaggeredRatio(const EpisodeRecord& record)
+{
+    return record.nRounds / (2.0 * record.nRoundsNeeded);
+}
+
+/// @return the mean @param values of these @param otherwise if there are none
+double
+GetMean(const std::vector<double>& values, double otherwise)
+{
+    return values.empty() ? otherwise
+                          : std::accumulate(values.begin(), values.end(), 0.0) / values.size();
+}
+
+/// @param [in,out] records those of a problem one after another @param nRollouts of a problem
+void
+FindLeads(std::vector<EpisodeRecord>& records, uint32_t nRollouts)
+{
+    for (std::size_t first = 0; first < records.size(); first += nRollouts)
+    {
+        double mean = 0;
+        for (std::size_t i = first; i < first + nRollouts; ++i)
+        {
+            mean += static_cast<double>(records[i].nRounds) / nRollouts;
+        }
+        for (std::size_t i = first; i < first + nRollouts; ++i)
+        {
+            records[i].lead = mean - records[i].nRounds;
+        }
+    }
 }
 
 /**
@@ -131,7 +165,9 @@ struct PolicyTrainer::Impl
 
     PolicyWeights Export() const;
     std::vector<EpisodeRecord> RollOut(const PolicyWeights& weights) const;
+    std::vector<EpisodeRecord> RollOutStaggered(const PolicyWeights& weights) const;
     bool IsImitating() const;
+    bool IsUpperImitating() const;
     void UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress);
     void UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum);
     void UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress);
@@ -193,6 +229,40 @@ PolicyTrainer::Impl::IsImitating() const
     return iteration < config.imitation;
 }
 
+bool
+PolicyTrainer::Impl::IsUpperImitating() const
+{
+    return mode == PlanMode::FORWARD ? IsImitating()
+                                     : iteration < config.upper_from + config.upper_imitation;
+}
+
+std::vector<EpisodeRecord>
+PolicyTrainer::Impl::RollOutStaggered(const PolicyWeights& weights) const
+{
+    const bool isAsked = mode == PlanMode::MIRRORED && iteration >= config.upper_from;
+    const uint32_t nProblems = isAsked ? config.staggered : 0;
+    const uint32_t nRollouts = IsUpperImitating() ? 1 : config.rollouts;
+    std::vector<TrainingProblem> problems(nProblems);
+    RunParallel(nProblems, [&](uint32_t i) {
+        problems[i] = DrawStaggeredProblem(config, MakeSeed(config.seed, iteration, 10'000 + i));
+    });
+    std::vector<EpisodeRecord> records(nProblems * nRollouts);
+    RunParallel(records.size(), [&](uint32_t i) {
+        const auto& state = std::get<AllReduceState>(problems[i / nRollouts].start);
+        RolloutOptions options;
+        options.seed = MakeSeed(config.seed, iteration, 20'000 + i);
+        options.samplesTrees = true;
+        if (IsUpperImitating())
+        {
+            records[i] = FindBestStagger(state, weights, options.seed);
+            return;
+        }
+        PlanStaggered(state, weights, options, &records[i]);
+    });
+    FindLeads(records, nRollouts);
+    return records;
+}
+
 std::vector<EpisodeRecord>
 PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
 {
@@ -214,6 +284,7 @@ PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
         }
         RunRollout(*problem.MakeEnvironment(), weights, options, &records[i]);
     });
+    FindLeads(records, config.rollouts);
     return records;
 }
 
@@ -242,7 +313,7 @@ PolicyTrainer::Impl::UpdateHead(PolicyHead head, const DecisionBatch& batch, dou
                                      ? ComputeBernoulliLoss(scores, batch, config.clip)
                                      : ComputeSoftmaxLoss(scores, batch, config.clip);
     entropySum += entropy.item<double>();
-    const double weight = IsImitating() ? 0 : config.entropy * (1 - GetShareDone());
+    const double weight = batch.isImitated ? 0 : config.entropy * (1 - GetShareDone());
     TakeStep(head, loss - weight * entropy, 1);
 }
 
@@ -310,15 +381,15 @@ PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
     progress.isValidated = true;
     progress.validation = Validate(present, config);
     progress.validationAveraged = Validate(averaged, config);
-    if (progress.validationAveraged <= bestValidation)
+    if (progress.validationAveraged.GetScore() <= bestValidation)
     {
-        bestValidation = progress.validationAveraged;
+        bestValidation = progress.validationAveraged.GetScore();
         best = averaged;
         progress.isBest = true;
     }
-    if (progress.validation < bestValidation)
+    if (progress.validation.GetScore() < bestValidation)
     {
-        bestValidation = progress.validation;
+        bestValidation = progress.validation.GetScore();
         best = present;
         progress.isBest = true;
     }
@@ -343,6 +414,7 @@ PolicyTrainer::Step()
     TrainingProgress progress;
     const PolicyWeights weights = m_impl->Export();
     std::vector<EpisodeRecord> records = m_impl->RollOut(weights);
+    std::vector<EpisodeRecord> staggered = m_impl->RollOutStaggered(weights);
     for (const EpisodeRecord& record : records)
     {
         progress.excessRounds +=
@@ -350,7 +422,22 @@ PolicyTrainer::Step()
         progress.selectedShare += record.selectedShare / records.size();
         m_impl->nDecisions += record.decisions.size();
     }
-    EpisodeBatch batch(std::move(records), weights, m_impl->config, m_impl->IsImitating());
+    if (!staggered.empty())
+    {
+        progress.selectedShare = 0;
+    }
+    for (EpisodeRecord& record : staggered)
+    {
+        progress.staggered += GetStaggeredRatio(record) / staggered.size();
+        progress.selectedShare += record.selectedShare / staggered.size();
+        m_impl->nDecisions += record.decisions.size();
+        records.push_back(std::move(record));
+    }
+    EpisodeBatch batch(std::move(records),
+                       weights,
+                       m_impl->config,
+                       m_impl->IsImitating(),
+                       m_impl->IsUpperImitating());
     m_impl->UpdatePolicies(batch, progress);
     m_impl->UpdateAverage();
     progress.nDecisions = m_impl->nDecisions;
@@ -460,6 +547,13 @@ PolicyTrainer::Load(const std::string& path)
 }
 
 double
+Validation::GetScore() const
+{
+    // A tenth of a plan's length is worth as much as a fifth of a round too many.
+    return excessRounds + 2 * (staggered - 1);
+}
+
+Validation
 Validate(const PolicyWeights& weights, const TrainingConfig& config)
 {
     std::vector<double> excess(CountValidationProblems(config), 0);
@@ -472,7 +566,17 @@ Validate(const PolicyWeights& weights, const TrainingConfig& config)
         RunRollout(*problem.MakeEnvironment(), weights, options, &record);
         excess[i] = static_cast<double>(record.nRounds) - record.nRoundsNeeded;
     });
-    return std::accumulate(excess.begin(), excess.end(), 0.0) / excess.size();
+    const bool isStaggered = weights.mode == PlanMode::MIRRORED;
+    std::vector<double> ratios(isStaggered ? config.validation_staggered : 0, 0);
+    RunParallel(ratios.size(), [&](uint32_t i) {
+        const TrainingProblem problem = MakeStaggeredValidationProblem(config, i);
+        RolloutOptions options;
+        options.seed = i;
+        EpisodeRecord record;
+        PlanStaggered(std::get<AllReduceState>(problem.start), weights, options, &record);
+        ratios[i] = GetStaggeredRatio(record);
+    });
+    return {GetMean(excess, 0), GetMean(ratios, 1)};
 }
 
 } // namespace ns3::allreduce

@@ -17,19 +17,30 @@ namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
+/// How good weights are in deterministic rollouts.
+struct Validation
+{
+    double excessRounds{0}; //!< mean rounds over the least possible
+    double staggered{1};    //!< mean length of staggered plans over the least for others
+
+    /// @return both in one number, the less the better
+    double GetScore() const;
+};
+
 /// How training goes: a line of its log.
 struct TrainingProgress
 {
-    uint32_t iteration{0};        //!< iterations done
-    double excessRounds{0};       //!< mean rounds over the least possible, while sampling
-    double selectedShare{0};      //!< of the trees that the upper policy selected
-    double entropy{0};            //!< mean entropy of the lower policy's choices
-    double valueError{0};         //!< mean squared error of the critic
-    uint64_t nDecisions{0};       //!< made so far
-    bool isValidated{false};      //!< the next two are there
-    double validation{0};         //!< mean excess rounds of the present weights
-    double validationAveraged{0}; //!< the same, of the averaged weights
-    bool isBest{false};           //!< the best validation so far
+    uint32_t iteration{0};         //!< iterations done
+    double excessRounds{0};        //!< mean rounds over the least possible, while sampling
+    double staggered{0};           //!< mean length of staggered plans over the least for others
+    double selectedShare{0};       //!< of the trees that the upper policy selected
+    double entropy{0};             //!< mean entropy of the lower policy's choices
+    double valueError{0};          //!< mean squared error of the critic
+    uint64_t nDecisions{0};        //!< made so far
+    bool isValidated{false};       //!< the next two are there
+    Validation validation;         //!< of the present weights
+    Validation validationAveraged; //!< of the averaged weights
+    bool isBest{false};            //!< the best validation so far
 };
 
 /**
@@ -94,14 +105,13 @@ class PolicyTrainer
 /**
  * @ingroup allreduce
  *
- * How good weights are: rounds over the least possible, in deterministic rollouts on the
- * validation networks.
+ * How good weights are on the validation networks.
  *
  * @param weights the weights
  * @param config says which networks
- * @return the mean over all rollouts
+ * @return means over all of them
  */
-double Validate(const PolicyWeights& weights, const TrainingConfig& config);
+Validation Validate(const PolicyWeights& weights, const TrainingConfig& config);
 
 } // namespace ns3::allreduce
 

@@ -43,19 +43,24 @@ struct TrainingConfig
                                         "jellyfish:18,4,1,504",
                                         "jellyfish:16,4,2,505",
                                         "jellyfish:12,5,3,506"};
-    uint32_t validation_seeds{6};   //!< rollouts on each of these
-    uint32_t validation_drawn{48};  //!< problems to validate on that are drawn like training ones
-    uint32_t validation_every{10};  //!< iterations
-    uint32_t validation_from{60};   //!< iterations before the first validation
-    double several_chunks{0.3};     //!< share of problems with more chunks than servers
-    double degraded{0.4};           //!< share of problems on networks that lost links
-    double mixed{0.2};              //!< share of problems on networks with wider links
-    double partial{0.15};           //!< share of problems in which not all want all chunks
-    uint64_t seed{1};               //!< where chance comes from
-    uint32_t iterations{300};       //!< of rollouts and updates
+    uint32_t validation_seeds{6};  //!< rollouts on each of these
+    uint32_t validation_drawn{48}; //!< problems to validate on that are drawn like training ones
+    uint64_t validation_staggered{48}; //!< problems for the upper policy; mirrored plans only
+    uint32_t validation_every{10};     //!< iterations
+    uint32_t validation_from{60};      //!< iterations before the first validation
+    double several_chunks{0.3};        //!< share of problems with more chunks than servers
+    double degraded{0.4};              //!< share of problems on networks that lost links
+    double mixed{0.2};                 //!< share of problems on networks with wider links
+    double partial{0.15};              //!< share of problems in which not all want all chunks
+    double limited{0.25};              //!< share of the others that are halves which overlap
+    uint64_t seed{1};                  //!< where chance comes from
+    uint32_t iterations{300};          //!< of rollouts and updates
     uint64_t imitation{0};          //!< the first so many follow greedy plans instead of own ones
     uint32_t problems{8};           //!< in an iteration
     uint32_t rollouts{8};           //!< of each problem
+    uint64_t staggered{8};          //!< problems more for the upper policy; mirrored plans only
+    uint64_t upper_from{120};       //!< iterations before that, so that the lower one is good
+    uint64_t upper_imitation{120};  //!< iterations in which it then follows the best fixed rule
     uint32_t epochs{2};             //!< over the rollouts of an iteration
     uint32_t minibatches{4};        //!< in an epoch
     double clip{0.2};               //!< PPO's limit on the ratio of probabilities

@@ -60,12 +60,27 @@ DrawTopology(const TrainingConfig& config, Chance& chance)
     return ParseTopology(spec);
 }
 
+Topology
+DrawChangedTopology(const TrainingConfig& config, double degraded, double mixed, Chance& chance)
+{
+    Topology topology = DrawTopology(config, chance);
+    if (chance.Happens(degraded))
+    {
+        return Degrade(topology, chance.Happens(0.5) ? 0.05 : 0.1, chance.Below(1'000'000));
+    }
+    if (chance.Happens(mixed / std::max(1e-9, 1 - degraded)))
+    {
+        return MixCapacity(topology, 0.3, chance.Below(1'000'000));
+    }
+    return topology;
+}
+
 uint32_t
-DrawChunksPerServer(const Topology& topology, const TrainingConfig& config, Chance& chance)
+DrawChunksPerServer(const Topology& topology, double severalChunks, Chance& chance)
 {
     const uint32_t nPorts = topology.GetPorts(0).size();
     const uint32_t most = MOST_CHUNKS / topology.GetNServers();
-    if (!chance.Happens(config.several_chunks) || most < 2)
+    if (!chance.Happens(severalChunks) || most < 2)
     {
         return 1;
     }
@@ -103,6 +118,45 @@ DropSomeWants(TrainingProblem& owned, Chance& chance)
         }
     }
     problem.wants = std::move(wants);
+}
+
+/// @return first rounds that stagger the trees of a broadcast as an upper policy might
+std::vector<uint32_t>
+DrawFirstRounds(const BroadcastProblem& problem, Chance& chance)
+{
+    const uint32_t nRounds = BroadcastEnvironment(problem).GetRoundsNeeded();
+    const uint32_t nServers = problem.topology->GetNServers();
+    const double atOnce = 0.1 + 0.4 * chance.Below(100) / 100;
+    const double rate = 0.6 + 0.6 * chance.Below(100) / 100;
+    const uint32_t chunksPerServer = problem.nChunks / nServers;
+    std::vector<uint32_t> firstRounds;
+    for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
+    {
+        const double place = chunk % chunksPerServer * nServers + chunk / chunksPerServer;
+        firstRounds.push_back(std::max(0.0, (place / problem.nChunks - atOnce) / rate * nRounds));
+    }
+    return firstRounds;
+}
+
+/// Make a broadcast one half of an AllReduce whose halves overlap, either of them.
+void
+DrawLimits(TrainingProblem& owned, Chance& chance)
+{
+    auto& problem = std::get<BroadcastProblem>(owned.start);
+    owned.limits.firstRounds = DrawFirstRounds(problem, chance);
+    if (chance.Happens(0.5))
+    {
+        return;
+    }
+    const uint32_t nServers = owned.topology->GetNServers();
+    const AllReduceState state(*owned.topology, MakeRoots(nServers, owned.nChunks / nServers));
+    PlanOverlapping(
+        state,
+        [&](const BroadcastProblem&) { return PlanAtRandom(owned, chance); },
+        [&](const BroadcastProblem&, const BroadcastLimits& limits) {
+            owned.limits = limits;
+            return BroadcastPlan();
+        });
 }
 
 BroadcastProblem
@@ -145,7 +199,7 @@ TrainingProblem::MakeEnvironment() const
     {
         return std::make_unique<ForwardEnvironment>(*state);
     }
-    return std::make_unique<BroadcastEnvironment>(std::get<BroadcastProblem>(start));
+    return std::make_unique<BroadcastEnvironment>(std::get<BroadcastProblem>(start), limits);
 }
 
 TrainingProblem
@@ -170,16 +224,8 @@ TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
-    Topology topology = DrawTopology(config, chance);
-    const uint32_t chunksPerServer = DrawChunksPerServer(topology, config, chance);
-    if (chance.Happens(config.degraded))
-    {
-        topology = Degrade(topology, chance.Happens(0.5) ? 0.05 : 0.1, chance.Below(1'000'000));
-    }
-    else if (chance.Happens(config.mixed / std::max(1e-9, 1 - config.degraded)))
-    {
-        topology = MixCapacity(topology, 0.3, chance.Below(1'000'000));
-    }
+    Topology topology = DrawChangedTopology(config, config.degraded, config.mixed, chance);
+    const uint32_t chunksPerServer = DrawChunksPerServer(topology, config.several_chunks, chance);
     const PlanMode mode = ParsePlanMode(config.mode, "training");
     TrainingProblem owned = MakeFullProblem(mode, std::move(topology), chunksPerServer);
     if (chance.Happens(config.partial))
@@ -194,7 +240,21 @@ DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
             DropSomeWants(owned, chance);
         }
     }
+    else if (mode == PlanMode::MIRRORED && chance.Happens(config.limited))
+    {
+        DrawLimits(owned, chance);
+    }
     return owned;
+}
+
+TrainingProblem
+DrawStaggeredProblem(const TrainingConfig& config, uint64_t seed)
+{
+    Chance chance(seed);
+    // Where all servers have the same ports there is nothing to win.
+    Topology topology = DrawChangedTopology(config, 0.6, 0.3, chance);
+    const uint32_t chunksPerServer = DrawChunksPerServer(topology, 0.6, chance);
+    return MakeFullProblem(PlanMode::FORWARD, std::move(topology), chunksPerServer);
 }
 
 void
@@ -251,6 +311,12 @@ MakeValidationProblem(const TrainingConfig& config, uint32_t index)
     const bool hasMany = mode == PlanMode::FORWARD && index / nNamed % 2 == 1;
     const uint32_t chunksPerServer = hasMany ? topology.GetPorts(0).size() : 1;
     return MakeFullProblem(mode, std::move(topology), chunksPerServer);
+}
+
+TrainingProblem
+MakeStaggeredValidationProblem(const TrainingConfig& config, uint32_t index)
+{
+    return DrawStaggeredProblem(config, MakeValidationSeed(1'000'000 + index));
 }
 
 } // namespace ns3::allreduce

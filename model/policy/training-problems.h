@@ -24,6 +24,7 @@ struct TrainingProblem
 {
     std::shared_ptr<const Topology> topology;             //!< the network
     std::variant<BroadcastProblem, AllReduceState> start; //!< what to plan on it
+    BroadcastLimits limits;                               //!< of a broadcast
     uint32_t nChunks{0};                                  //!< number of chunks
 
     /// @return the problem as the policies see it; the problem must outlive it
@@ -52,6 +53,17 @@ TrainingProblem MakeFullProblem(PlanMode mode, Topology topology, uint32_t chunk
  * @return the problem
  */
 TrainingProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * Draw an AllReduce whose trees are to be staggered.
+ *
+ * @param config what there is to draw from
+ * @param seed the same seed draws the same problem
+ * @return the problem: all of an AllReduce
+ */
+TrainingProblem DrawStaggeredProblem(const TrainingConfig& config, uint64_t seed);
 
 /**
  * @ingroup allreduce
@@ -86,6 +98,17 @@ std::vector<WorkloadList> PlanGreedily(const TrainingProblem& problem, uint64_t 
  * @return the problem
  */
 TrainingProblem MakeValidationProblem(const TrainingConfig& config, uint32_t index);
+
+/**
+ * @ingroup allreduce
+ *
+ * One of the AllReduces that the upper policy is validated on.
+ *
+ * @param config what there is to validate on
+ * @param index less than validation_staggered
+ * @return the problem
+ */
+TrainingProblem MakeStaggeredValidationProblem(const TrainingConfig& config, uint32_t index);
 
 /**
  * @ingroup allreduce
