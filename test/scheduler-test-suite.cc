@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "abort-message.h"
 #include "allreduce-test-utils.h"
 
 #include "ns3/allreduce-bounds.h"
@@ -9,6 +10,7 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
 #include "ns3/planned-scheduler.h"
+#include "ns3/round-builder.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
@@ -677,6 +679,106 @@ class FactoryTestCase : public TestCase
     }
 };
 
+/// First come, first served: the example of README.md.
+struct SimpleScheduler : AllReduceScheduler
+{
+    WorkloadList NextRound(const AllReduceState& state) override
+    {
+        RoundBuilder round(state);
+        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+        {
+            for (NodeId from = 0; from < round.GetNServers(); ++from)
+            {
+                for (const NodeId to : round.GetNeighbors(from))
+                {
+                    const bool isNearer =
+                        round.GetHopsToRoot(to, chunk) < round.GetHopsToRoot(from, chunk);
+                    state.IsFinal(chunk) ? round.TryBroadcast(chunk, from, to)
+                                         : isNearer&& round.TryReduce(chunk, from, to);
+                }
+            }
+        }
+        return round.GetWorkloads();
+    }
+};
+
+const TypeId g_simpleType = RegisterScheduler<SimpleScheduler>("allreduce_tests::Simple");
+
+/// @brief A scheduler that uses RoundBuilder and RegisterScheduler.
+class RoundBuilderTestCase : public TestCase
+{
+  public:
+    RoundBuilderTestCase()
+        : TestCase("rounds that are built one workload after another")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRounds();
+        TestRefusals();
+        TestBrokenLink();
+        TestNames();
+    }
+
+    void TestRounds()
+    {
+        TestRandom random(1);
+        for (uint32_t i = 0; i < 100; ++i)
+        {
+            const Topology topology = MakeRandomNetwork(random);
+            const AllReduceState state(topology, MakeRoots(topology.GetNServers(), 2));
+            const auto schedule = Plan(*CreateScheduler("allreduce_tests::Simple"), state);
+            const Verdict verdict = Verify(topology, schedule);
+            NS_TEST_EXPECT_MSG_EQ(verdict.reason, "", topology.GetName());
+        }
+    }
+
+    void TestRefusals()
+    {
+        const Topology line = MakeLine(4); // 0 - 1 - 2 - 3, no switches
+        const AllReduceState state(line, {0, 3});
+        RoundBuilder round(state);
+        NS_TEST_EXPECT_MSG_EQ(round.GetNServers(), 4, "servers");
+        NS_TEST_EXPECT_MSG_EQ(round.GetHopsToRoot(2, 0), 2, "to server 0");
+        NS_TEST_EXPECT_MSG_EQ(round.GetHopsToRoot(2, 1), 1, "to server 3");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 1), false, "server 2 is in between");
+        NS_TEST_EXPECT_MSG_EQ(round.TryBroadcast(0, 0, 1), false, "not final");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 2), true, "may be sent");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 2), false, "has been sent");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(1, 3, 2), false, "its root keeps it");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(1, 2, 3), true, "the other direction is free");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 2, 3), false, "the link is full");
+        NS_TEST_EXPECT_MSG_EQ(round.GetWorkloads().GetSize(), 2, "what was taken");
+    }
+
+    void TestBrokenLink()
+    {
+        const Topology bcube = ParseTopology("bcube:2,1");
+        AllReduceState state(bcube, {0});
+        state.SetLinkUp(0, false);
+        const Link broken = bcube.GetLink(0);
+        RoundBuilder round(state);
+        NS_TEST_ASSERT_MSG_EQ(broken.a, 0, "it is one of server 0");
+        NS_TEST_EXPECT_MSG_EQ(round.GetNeighbors(0).size(), 1, "it has another port");
+        const NodeId lost = 1; // shares the switch of this link with server 0
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, lost, 0), false, "no path");
+        NS_TEST_EXPECT_MSG_EQ(round.GetHopsToRoot(lost, 0), 3, "the way round");
+    }
+
+    void TestNames()
+    {
+        NS_TEST_EXPECT_MSG_EQ(g_simpleType.GetName(), "allreduce_tests::Simple", "named");
+        for (const char* name : {"greedy", "allreduce_tests::Simple", "ns3::Object"})
+        {
+            const auto message = GetAbortMessage([&] { RegisterScheduler<SimpleScheduler>(name); });
+            const std::string expected = std::string("the name \"") + name + "\" is taken";
+            NS_TEST_EXPECT_MSG_EQ(Contains(message, expected), true, message);
+        }
+    }
+};
+
 /// @brief Schedulers that do wrong.
 class MisbehaviorTestCase : public TestCase
 {
@@ -818,6 +920,7 @@ class SchedulerTestSuite : public TestSuite
         : TestSuite("allreduce-scheduler", TestSuite::Type::UNIT)
     {
         AddTestCase(new FactoryTestCase);
+        AddTestCase(new RoundBuilderTestCase);
         AddTestCase(new MisbehaviorTestCase);
         AddTestCase(new DisconnectedTestCase);
         AddTestCase(new ReplanTestCase);

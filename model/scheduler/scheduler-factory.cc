@@ -4,6 +4,7 @@
 
 #include "scheduler-factory.h"
 
+#include "ns3/abort.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/object-factory.h"
 #include "ns3/string.h"
@@ -99,6 +100,17 @@ CreateScheduler(const std::string& name)
         factory.Set(entry->attribute, StringValue("true"));
     }
     return factory.Create<AllReduceScheduler>();
+}
+
+TypeId
+MakeSchedulerType(const std::string& name)
+{
+    const auto hasName = [&](const ShortName& entry) { return name == entry.name; };
+    TypeId other;
+    NS_ABORT_MSG_IF(std::any_of(std::begin(SHORT_NAMES), std::end(SHORT_NAMES), hasName) ||
+                        TypeId::LookupByNameFailSafe(name, &other),
+                    "RegisterScheduler: the name \"" << name << "\" is taken");
+    return TypeId(name.c_str()).SetParent<AllReduceScheduler>();
 }
 
 } // namespace ns3::allreduce

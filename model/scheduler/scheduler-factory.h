@@ -31,6 +31,31 @@ std::vector<std::string> GetSchedulerNames();
  */
 Ptr<AllReduceScheduler> CreateScheduler(const std::string& name);
 
+/**
+ * @ingroup allreduce
+ *
+ * @param name a name that no other type and no other scheduler has
+ * @return a new type of this name, for a scheduler
+ */
+TypeId MakeSchedulerType(const std::string& name);
+
+/**
+ * @ingroup allreduce
+ *
+ * Make a class known by a name, which is then that of its TypeId. For classes without a GetTypeId
+ * of their own; if they have one, NS_OBJECT_ENSURE_REGISTERED does the same.
+ *
+ * @tparam T an AllReduceScheduler with a default constructor
+ * @param name a name that no other type and no other scheduler has
+ * @return the type
+ */
+template <typename T>
+TypeId
+RegisterScheduler(const std::string& name)
+{
+    return MakeSchedulerType(name).AddConstructor<T>();
+}
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_SCHEDULER_FACTORY_H */
