@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -133,7 +134,9 @@ WatchPackets(const TopologyHelper& network, const Options& options)
 #ifdef ALLREDUCE_NETANIM
     if (!options.anim.empty())
     {
-        return std::make_shared<AnimationInterface>(options.anim);
+        const auto animation = std::make_shared<AnimationInterface>(options.anim);
+        animation->SetMaxPktsPerTraceFile(std::numeric_limits<uint64_t>::max());
+        return animation;
     }
 #endif
     return nullptr;

@@ -187,8 +187,7 @@ ResultWriter::AddGnuplotRow(const nlohmann::ordered_json& row)
             m_out << (&column == &m_columns.front() ? "" : " ") << column.key;
             if (GetValue(row, column.key).is_string())
             {
-                m_gnuplotLabel += (m_gnuplotLabel.empty() ? "strcol(\"" : ".\" \".strcol(\"") +
-                                  column.key + "\")";
+                m_texts.push_back({column.key, GetValue(row, column.key).dump()});
             }
         }
         m_out << "\n";
@@ -199,26 +198,58 @@ ResultWriter::AddGnuplotRow(const nlohmann::ordered_json& row)
               << QuoteGnuplot(GetValue(row, column.key));
     }
     m_out << "\n";
+    for (TextColumn& text : m_texts)
+    {
+        text.isSame = text.isSame && GetValue(row, text.key).dump() == text.first;
+    }
+}
+
+std::string
+ResultWriter::MakeGnuplotLabel() const
+{
+    const auto isSame = [](const TextColumn& text) { return text.isSame; };
+    const bool areAllSame = std::all_of(m_texts.begin(), m_texts.end(), isSame);
+    std::string label;
+    for (const TextColumn& text : m_texts)
+    {
+        if (!text.isSame || areAllSame)
+        {
+            label += (label.empty() ? "" : ".\" \".") + ("strcol(\"" + text.key + "\")");
+        }
+    }
+    return label.empty() ? "strcol(1)" : label;
+}
+
+std::string
+ResultWriter::ChooseGnuplotColumn() const
+{
+    const auto isMerit = [](const Column& column) {
+        return column.key == "ratio" || column.key == "mean_utility";
+    };
+    const auto isMeasured = [](const Column& column) { return column.decimals > 0; };
+    auto chosen = std::find_if(m_columns.begin(), m_columns.end(), isMerit);
+    if (chosen == m_columns.end())
+    {
+        chosen = std::find_if(m_columns.begin(), m_columns.end(), isMeasured);
+    }
+    return chosen != m_columns.end() ? chosen->key : m_columns.back().key;
 }
 
 void
 ResultWriter::EndGnuplot()
 {
-    const auto isRatio = [](const Column& column) { return column.key == "ratio"; };
-    const auto isMeasured = [](const Column& column) { return column.decimals > 0; };
-    auto drawn = std::find_if(m_columns.begin(), m_columns.end(), isRatio);
-    drawn = drawn != m_columns.end() ? drawn
-                                     : std::find_if(m_columns.begin(), m_columns.end(), isMeasured);
-    const std::string name = drawn != m_columns.end() ? drawn->key : m_columns.back().key;
     m_out << "END\n"
-          << "# gnuplot -p -e 'what=\"COLUMN\"' FILE draws another column.\n"
-          << "if (!exists(\"what\")) what = \"" << name << "\"\n"
+          << "# gnuplot -p -e 'what=\"COLUMN COLUMN\"' FILE draws other columns.\n"
+          << "if (!exists(\"what\")) what = \"" << ChooseGnuplotColumn() << "\"\n"
           << "set style data histograms\n"
           << "set style fill solid 0.8\n"
           << "set yrange [0:*]\n"
+          << "set grid ytics\n"
           << "set xtics rotate by -30 noenhanced\n"
-          << "set ylabel what noenhanced\n"
-          << "plot $results using what:xtic(" << m_gnuplotLabel << ") notitle\n"
+          << "set rmargin 10\n"
+          << "set key noenhanced outside top center horizontal\n"
+          << "plot for [name in what] $results using name:xtic(" << MakeGnuplotLabel()
+          << ") title name\n"
           << std::flush;
 }
 

@@ -62,18 +62,28 @@ class ResultWriter
     void Add(const nlohmann::ordered_json& row);
 
   private:
+    /// A column with texts, of which gnuplot makes the names of rows.
+    struct TextColumn
+    {
+        std::string key;   //!< the member of the row
+        std::string first; //!< what the first row has
+        bool isSame{true}; //!< all rows have the same
+    };
+
     void AddTableRow(const nlohmann::ordered_json& row);
     void WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ordered_json& row);
     void AddJsonRow(const nlohmann::ordered_json& row);
     void AddCsvRow(const nlohmann::ordered_json& row);
     void AddGnuplotRow(const nlohmann::ordered_json& row);
     void EndGnuplot();
+    std::string ChooseGnuplotColumn() const;
+    std::string MakeGnuplotLabel() const;
 
-    std::ostream& m_out;           //!< where to write
-    Format m_format;               //!< how to write
-    std::vector<Column> m_columns; //!< the columns of table and CSV
-    uint32_t m_nRows{0};           //!< rows so far
-    std::string m_gnuplotLabel;    //!< what names a row: the columns with texts
+    std::ostream& m_out;             //!< where to write
+    Format m_format;                 //!< how to write
+    std::vector<Column> m_columns;   //!< the columns of table and CSV
+    uint32_t m_nRows{0};             //!< rows so far
+    std::vector<TextColumn> m_texts; //!< what can name a row
 };
 
 /**

@@ -750,6 +750,15 @@ class ResultWriterTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(Contains(script, "what = \"ratio\"\n"), true, script);
         NS_TEST_EXPECT_MSG_EQ(Contains(script, "xtic(strcol(\"name\"))"), true, script);
         NS_TEST_EXPECT_MSG_EQ(Write("gnuplot", 0), "", "nothing to draw");
+        std::ostringstream out;
+        ResultWriter(out, ParseFormat("gnuplot"), {{"n", "n", 1}}).Add({{"n", 1}});
+        NS_TEST_EXPECT_MSG_EQ(Contains(out.str(), "xtic(strcol(1))"), true, "a row without names");
+        {
+            ResultWriter writer(out, ParseFormat("gnuplot"), {{"a", "a", 1}, {"b", "b", 1}});
+            writer.Add({{"a", "same"}, {"b", "x"}});
+            writer.Add({{"a", "same"}, {"b", "y"}});
+        }
+        NS_TEST_EXPECT_MSG_EQ(Contains(out.str(), "xtic(strcol(\"b\"))"), true, "what differs");
     }
 
     void TestTable()

@@ -98,6 +98,46 @@ assert len(sys.argv) < 4 or end == float(sys.argv[3]), end
 END
 }
 
+# Usage: animates FILE: NetAnim's XML with the nodes, links and packets of bcube:2,1.
+animates()
+{
+    python3 - "$1" <<'END'
+import sys
+import xml.etree.ElementTree
+counts = {}
+for element in xml.etree.ElementTree.parse(sys.argv[1]).getroot():
+    counts[element.tag] = counts.get(element.tag, 0) + 1
+assert counts["node"] == counts["link"] == 8 and counts["p"] > 100, counts
+END
+}
+
+# Usage: draws PROGRAM OPTION...: gnuplot draws its table without complaint.
+draws()
+{
+    limited "$bin/$1" "${@:2}" --format=gnuplot >table.gnuplot
+    gnuplot -e "set terminal svg; set output 'table.svg'" table.gnuplot >gnuplot.log 2>&1
+    [[ ! -s gnuplot.log ]] && grep -q '</svg>' table.svg
+}
+
+# Every table there is.
+check_gnuplot()
+{
+    command -v gnuplot >/dev/null || {
+        skip "tables in gnuplot: there is no gnuplot"
+        return
+    }
+    local small='--topologies=bcube:2,1;dcell:2,1 --sizes=64KiB --schedulers=ring,greedy'
+    check "gnuplot: topologies" draws allreduce-topology
+    check "gnuplot: plans" draws allreduce-plan
+    check "gnuplot: a run" draws allreduce-run --topology=bcube:2,1 --bytes=64KiB
+    # shellcheck disable=SC2086 # several options in one text
+    check "gnuplot: a comparison" draws allreduce-compare $small
+    check "gnuplot: a cluster" draws allreduce-cluster --slots=20
+    check "gnuplot: seeds" draws allreduce-cluster --slots=20 --seeds=2
+    check "gnuplot: rings" draws allreduce-cluster --run-slot=5 --gpus=2 --policy=fifo --most-bytes=64KiB
+    check "gnuplot: the guarantee" draws allreduce-cluster --check-guarantee=5
+}
+
 check_topology()
 {
     local program=allreduce-topology
@@ -219,9 +259,9 @@ check_run()
     check "run: an event for each flow" has_flows run-trace.json 48
     check "run: packets" prints greedy $program "$@" --pcap=packets
     check "run: a file for each device" test "$(find . -name 'packets-*.pcap' -size +24c | wc -l)" = 16
-    if ldd "$bin/$program" | grep -q netanim; then
+    if [[ $(ldd "$bin/$program") == *netanim* ]]; then
         check "run: NetAnim" prints greedy $program "$@" --anim=anim.xml
-        check "run: what it shows" grep -q '</anim>' anim.xml
+        check "run: what it shows" animates anim.xml
         check "run: cannot write for NetAnim" refuses '--anim: file /nowhere/x' $program --anim=/nowhere/x
     else
         check "run: no NetAnim" refuses '--anim: this build has no NetAnim' $program --anim=anim.xml
@@ -408,21 +448,11 @@ END
     check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
 }
 
-# The pages of --report in a real browser, if there is one.
-check_report()
-{
-    if ! command -v node >/dev/null || ! command -v chromium >/dev/null; then
-        echo "SKIP               report in a browser: needs node and chromium (apt-get install nodejs chromium)"
-        return
-    fi
-    check "report in a browser" limited node "$module_dir/test/report/check-report.js" "$bin" "$scratch"
-}
-
 check_train
 check_cluster
 check_topology
 check_plan
 check_run
 check_compare
-check_report
+check_gnuplot
 report
