@@ -53,7 +53,7 @@ svg, canvas { display: block; max-width: 100%; }
 #drawing { width: 100%; max-height: 660px; }
 svg text { fill: var(--ink); font-size: 12px; }
 svg text.soft { fill: var(--soft); }
-#drawing text.soft { paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
+#drawing text.soft { paint-order: stroke; stroke: var(--card); stroke-width: 5px; }
 .scroll { overflow: auto; max-height: 560px; }
 .columns { display: flex; flex-wrap: wrap; gap: 20px; align-items: flex-start; }
 .columns > div { flex: 1 1 400px; min-width: 0; }
@@ -64,6 +64,11 @@ svg text.soft { fill: var(--soft); }
 select, button { font: inherit; padding: 3px 8px; color: var(--ink); background: var(--page);
   border: 1px solid var(--line); border-radius: 6px; }
 .note { color: var(--soft); min-height: 1.4em; margin: 6px 0; }
+.common { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 10px 0; font-size: 13px;
+  color: var(--soft); }
+.common b { color: var(--ink); font-weight: 600; }
+.scale { display: inline-block; width: 120px; height: 12px; border-radius: 3px; margin: 0 6px;
+  vertical-align: -1px; background: linear-gradient(to right, var(--cold), var(--mid), var(--full)); }
 .key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin: 0 5px 0 12px;
   vertical-align: -1px; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
@@ -84,7 +89,8 @@ const char* const REPORT_BODY = R"page(</style>
 <h1 id="title"></h1>
 <code id="command"></code>
 <section id="results" hidden><h2>Results</h2>
-<div id="bars"></div><div class="scroll"><table id="table"></table></div></section>
+<div id="bars"></div><div class="common" id="common"></div>
+<div class="scroll"><table id="table"></table></div></section>
 <section id="schedule" hidden><h2>Round by round</h2>
 <div class="controls"><select id="view" aria-label="schedule"></select>
 <button id="play" type="button">play</button>
@@ -96,14 +102,17 @@ const char* const REPORT_BODY = R"page(</style>
 <div class="note" id="keys"></div>
 <div class="flows" id="flows"></div></section>
 <section id="heat" hidden><h2>Use of the links</h2>
-<div class="note" id="heatNote"></div><canvas id="heatMap"></canvas>
-<div class="note" id="heatHover"></div></section>
+<div class="controls"><span class="note" id="heatNote"></span>
+<span class="note">0 %<span class="scale"></span>100 % of capacity</span></div>
+<canvas id="heatMap"></canvas>
+<div class="note" id="heatHover">Point at a cell for its link, round and share.</div></section>
 <section id="gantt" hidden><h2>Flows in time</h2>
 <div class="controls"><label>a row for each <select id="ganttRows">
-<option value="sender">sender</option><option value="receiver">receiver</option>
-<option value="link">link</option></select></label><span class="note" id="ganttNote"></span></div>
+<option value="link">link</option><option value="sender">sender</option>
+<option value="receiver">receiver</option></select></label>
+<span class="note" id="ganttNote"></span><span class="note" id="ganttKeys"></span></div>
 <div class="scroll"><canvas id="ganttChart"></canvas></div>
-<div class="note" id="ganttHover"></div></section>
+<div class="note" id="ganttHover">Point at a bar for its chunk, servers and times.</div></section>
 <section id="training" hidden><h2>Training</h2><div id="curves"></div></section>
 <section id="cluster" hidden><h2>The cluster over time</h2><div id="series"></div></section>
 </main>
@@ -249,13 +258,30 @@ function drawBars(parent, rows) {
   }
 }
 
-function drawTable(table, rows) {
+function collectKeys(rows) {
   const keys = [];
   for (const row of rows) {
     for (const [key, value] of Object.entries(row)) {
       if (!keys.includes(key) && (value === null || typeof value !== "object")) keys.push(key);
     }
   }
+  return keys;
+}
+
+// What is the same in all rows is said once, so that the rest has room.
+function drawResults(rows) {
+  const keys = collectKeys(rows);
+  const isName = (key) => ["topology", "scheduler", "policy"].includes(key) && rows.length > 1;
+  const isCommon = (key) => !isName(key) && rows.every((row) => row[key] === rows[0][key]);
+  for (const key of keys.filter(isCommon)) {
+    const pair = add(get("common"), "span", {}, key.replaceAll("_", " ") + " ");
+    add(pair, "b", {"data-key": key}, show(rows[0][key]));
+  }
+  const others = keys.filter((key) => !isCommon(key));
+  if (others.length) drawTable(get("table"), rows, others);
+}
+
+function drawTable(table, rows, keys) {
   const head = add(add(table, "thead"), "tr");
   const isText = (key) => rows.some((row) => typeof row[key] === "string");
   for (const key of keys) {
@@ -301,12 +327,12 @@ function drawCurves(parent, title, labelX, curves) {
     const color = `var(${CURVE_COLORS[i % CURVE_COLORS.length]})`;
     add(svg, "polyline", {points: curve.points.map((point) => place(point).join()).join(" "),
                           fill: "none", stroke: color, "stroke-width": curve.thin ? 1 : 2,
-                          opacity: curve.thin ? 0.5 : 1});
+                          opacity: curve.thin ? 0.7 : 1});
     if (curve.dots) {
       for (const [cx, cy] of curve.points.map(place)) add(svg, "circle", {cx, cy, r: 3, fill: color});
     }
-    add(svg, "rect", {x: box.left + 170 * i, y: 274, width: 12, height: 12, rx: 3, fill: color});
-    add(svg, "text", {x: box.left + 170 * i + 18, y: 284}, curve.name);
+    add(svg, "rect", {x: box.left + 150 * i, y: 274, width: 12, height: 12, rx: 3, fill: color});
+    add(svg, "text", {x: box.left + 150 * i + 18, y: 284}, curve.name);
   });
 }
 
@@ -596,10 +622,14 @@ function drawHeat() {
     context.fillRect(left + width + 8, high * i, 40, high);
   });
   context.fillStyle = getColor("--soft");
-  context.textAlign = "left";
-  context.fillText("rounds", left, high * rows.length + 14);
+  const last = view.steps[view.steps.length - 1].round;
+  context.textAlign = "center";
+  for (const tick of chooseTicks(last, 10).filter((round) => round > 0 && Number.isInteger(round))) {
+    context.fillText(tick, left + width * (tick - 0.5) / last, high * rows.length + 14);
+  }
+  context.fillText("all", left + width + 28, high * rows.length + 14);
   context.textAlign = "right";
-  context.fillText("all", left + width + 40, high * rows.length + 14);
+  context.fillText("round", left - 6, high * rows.length + 14);
   const every = Math.ceil(11 / high);
   for (let i = 0; i < rows.length; i += every) {
     const label = getEnds(rows[i].line).map((node) => view.nodes[node].label).join(" > ");
@@ -723,6 +753,7 @@ function chooseView(index) {
   get("heat").hidden = false;
   get("gantt").hidden = !view.run;
   get("ganttRows").querySelector("[value=link]").hidden = view.is_aggregated;
+  if (view.is_aggregated && get("ganttRows").value === "link") get("ganttRows").value = "sender";
   fillModes();
   placeNodes();
   drawAll();
@@ -751,15 +782,19 @@ function togglePlay() {
   }, 600);
 }
 
-function addKeys() {
-  const keys = get("keys");
-  for (const [color, text] of [["--reduce", "reduce, partial sum"],
-                               ["--broadcast", "broadcast, final sum"], ["--both", "both"],
-                               ["--cold", "nothing"]]) {
-    add(keys, "span", {class: "key", style: `background:var(${color})`});
-    add(keys, "span", {}, text);
+function addKeys(parent, keys) {
+  for (const [color, text] of keys) {
+    add(parent, "span", {class: "key", style: `background:var(${color})`});
+    add(parent, "span", {}, text);
   }
-  add(keys, "span", {}, data.views_left_out ? ` - ${data.views_left_out} schedules left out` : "");
+}
+
+function explainColors() {
+  addKeys(get("keys"), [["--reduce", "reduce, partial sum"], ["--broadcast", "broadcast, final sum"],
+                        ["--both", "both"], ["--cold", "nothing"]]);
+  addKeys(get("ganttKeys"), [["--reduce", "reduce"], ["--broadcast", "broadcast"]]);
+  const count = data.views_left_out;
+  if (count) add(get("keys"), "span", {}, ` - ${count} schedules left out`);
 }
 
 // Of those on the first network: the one with the fewest rounds, the last of these.
@@ -773,7 +808,7 @@ function findBestView() {
 
 function prepareSchedules() {
   get("schedule").hidden = false;
-  addKeys();
+  explainColors();
   data.views.forEach((item, i) => {
     const size = item.size ? ", " + item.size : "";
     add(get("view"), "option", {value: i}, `${item.topology}, ${item.scheduler}${size}`);
@@ -801,7 +836,7 @@ function main() {
   if (data.results.length) {
     get("results").hidden = false;
     drawBars(get("bars"), data.results);
-    drawTable(get("table"), data.results);
+    drawResults(data.results);
   }
   if (data.views.length) prepareSchedules();
   if (data.training.length) {

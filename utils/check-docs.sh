@@ -16,11 +16,6 @@ make_scratch
 cd "$module_dir"
 texts=(README.md CONTRIBUTING.md CHANGES.md policies/README.md doc/*.rst)
 
-skip()
-{
-    printf 'SKIP               %s\n' "$*"
-}
-
 # Usage: split_blocks TEXT FOLDER: writes the blocks as 01-sh, 02-cpp, 03-file, ..., each beginning with a
 # line that says where it is from.
 split_blocks()

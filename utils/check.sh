@@ -60,7 +60,7 @@ check_files()
     if [[ -n $clang_format ]]; then
         check "clang-format" formatted
     else
-        echo "SKIP               clang-format: there is no version 14"
+        skip "clang-format: there is no version 14"
     fi
 }
 
@@ -77,6 +77,7 @@ check_suites()
 }
 
 install_text_tools
+install_browser
 build_first build_standalone "$@"
 cd "$module_dir"
 check_files
@@ -85,7 +86,7 @@ check_suites
 if [[ -x $module_dir/utils/check-programs.sh ]]; then
     check "programs" limited "$module_dir/utils/check-programs.sh"
 fi
-for name in install docs; do
+for name in install docs report; do
     check "$name" limited "$module_dir/utils/check-$name.sh"
 done
 report

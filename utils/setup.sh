@@ -16,7 +16,8 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
-text_packages=(codespell doxygen python3-sphinx)
+text_packages=(codespell doxygen gnuplot-nox python3-sphinx)
+browser_packages=(chromium nodejs)
 
 say()
 {
@@ -91,6 +92,13 @@ install_text_tools()
         say "going on without the tools that check texts"
 }
 
+# Only for looking at the pages of --report; utils/check-report.sh does nothing without.
+install_browser()
+{
+    install_packages "${browser_packages[@]}" ||
+        say "going on without a browser"
+}
+
 # Installs what the standalone build needs and builds; the arguments go to CMake.
 build_standalone()
 {
@@ -124,7 +132,13 @@ module_files()
 passed=0
 failed=0
 
-# Runs a command that checks something; shows what it said only if it fails.
+# Says that something is not checked, and why.
+skip()
+{
+    printf 'SKIP               %s\n' "$*"
+}
+
+# Runs a command that checks something; shows what it said only if it fails, and what it skipped.
 check()
 {
     local name=$1 start=${EPOCHREALTIME/./} status=0 log
@@ -136,6 +150,7 @@ check()
     printf '%s %6d.%03d s  %s\n' "$verdict" $((ms / 1000)) $((ms % 1000)) "$name"
     if ((status == 0)); then
         passed=$((passed + 1))
+        grep '^SKIP' "$log" || true
     else
         failed=$((failed + 1))
         tail -n 40 "$log" | sed 's/^/    /'

@@ -9,8 +9,10 @@ const fs = require("fs");
 const os = require("os");
 const path = require("path");
 
-const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-  "--hide-scrollbars", "--force-device-scale-factor=1", "--remote-debugging-pipe"];
+// The last line keeps Chromium off the network; its sandbox does not work for root.
+const FLAGS = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+  "--force-device-scale-factor=1", "--remote-debugging-pipe", ...(process.getuid() === 0 ? ["--no-sandbox"] : []),
+  "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"];
 
 function findChromium() {
   const names = ["chromium", "chromium-browser", "google-chrome"];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Opens the pages of --report in a real browser and looks at them as a reader does. Usage:
-//   node check-report.js BIN_DIR SCRATCH_DIR [FIGURES_DIR]
-// BIN_DIR has the programs; pages and rows go to SCRATCH_DIR, screenshots to FIGURES_DIR.
+//   node check-report.js BIN_DIR SCRATCH_DIR FIGURES_DIR
+// BIN_DIR has the programs; pages, and screenshots of all of them in light and dark, go to SCRATCH_DIR; those that
+// the manual shows go to FIGURES_DIR.
 
 "use strict";
 
@@ -11,7 +12,7 @@ const fs = require("fs");
 const path = require("path");
 const {Browser, Page, findChromium} = require("./browser.js");
 
-const [binDir, scratchDir, figuresDir] = process.argv.slice(2);
+const [binDir, scratchDir, figuresDir] = process.argv.slice(2).map((name) => path.resolve(name));
 let nPassed = 0;
 let nFailed = 0;
 
@@ -43,11 +44,19 @@ function isShownAs(text, value) {
 async function checkNumbers(page, {name, rows}) {
   const embedded = await page.evaluate("data.results");
   check(`${name}: the page has the rows that were printed`, JSON.stringify(embedded) === JSON.stringify(rows));
-  const cells = await page.evaluate(`[...document.querySelectorAll("#table tbody tr")].map((line) =>
-    [...line.cells].map((cell) => [cell.dataset.key, cell.textContent]))`);
-  check(`${name}: a line for each row`, cells.length === rows.length);
-  cells.forEach((line, i) => line.forEach(([key, text]) =>
-    check(`${name}: row ${i}, ${key}`, isShownAs(text, rows[i][key]), `${text}, not ${rows[i][key]}`)));
+  const readPairs = (selector) => `[...document.querySelectorAll("${selector}")].map((line) =>
+    [...line.querySelectorAll("[data-key]")].map((cell) => [cell.dataset.key, cell.textContent]))`;
+  const [common] = await page.evaluate(readPairs("#common"));
+  const lines = await page.evaluate(readPairs("#table tbody tr"));
+  check(`${name}: a line for each row`, lines.length === (rows.length > 1 ? rows.length : 0), lines.length);
+  rows.forEach((row, i) => {
+    const shown = [...common, ...(lines[i] || [])];
+    shown.forEach(([key, text]) =>
+      check(`${name}: row ${i}, ${key}`, isShownAs(text, row[key]), `${text}, not ${row[key]}`));
+    const missing = Object.keys(row).filter((key) => typeof row[key] !== "object" || row[key] === null)
+      .filter((key) => !shown.some(([other]) => other === key));
+    check(`${name}: row ${i} is shown as a whole`, missing.length === 0, missing.join());
+  });
   const bars = await page.evaluate(`[...document.querySelectorAll(".bar")].map((bar) => +bar.dataset.value)`);
   const values = rows.map((row) => row.measured_s || row.mean_utility || row.rounds);
   check(`${name}: bars`, bars.length === rows.length && bars.every((bar) => values.includes(bar)), bars);
@@ -106,6 +115,73 @@ async function checkCells(page, {name}) {
   check(`${name}: cells and counts agree`, wrong === 0, `${wrong} do not`);
 }
 
+/// The page plays the rounds by itself.
+async function checkPlay(page, {name}) {
+  await moveSlider(page, 0);
+  const reached = await page.evaluate(`new Promise((resolve) => {
+    get("play").click();
+    setTimeout(() => { get("play").click(); resolve(+get("slider").value); }, 1000);
+  })`);
+  check(`${name}: play moves the slider`, reached > 0, reached);
+}
+
+/// Points at the middle of the first flow's bar in every kind of row.
+async function checkGantt(page, {name}) {
+  const hover = await page.evaluate(`(() => {
+    const [canvas, select] = [get("ganttChart"), get("ganttRows")];
+    return [...select.options].filter((option) => !option.hidden).map(({value}) => {
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+      const [, flows] = makeGanttRows(value)[0];
+      const first = flows.reduce((least, flow) => flow[4] < least[4] ? flow : least);
+      const last = view.run.flows.reduce((most, flow) => Math.max(most, flow[4] + flow[5]), 0);
+      const box = canvas.getBoundingClientRect();
+      const scale = canvas.clientWidth / parseFloat(canvas.style.width);
+      const x = (84 + 1060 * (first[4] + first[5] / 2) / last) * scale;
+      canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x, clientY: box.top + 4}));
+      return [value, get("ganttHover").textContent, first];
+    });
+  })()`);
+  check(`${name}: rows of flows`, hover.length >= 2);
+  for (const [rows, text, [source, target, chunk]] of hover) {
+    const expected = `of chunk ${chunk} from server ${source} to server ${target}:`;
+    check(`${name}: pointing at a flow by ${rows}`, text.includes(expected), `${text}, not ${expected}`);
+  }
+}
+
+/// Contrast as WCAG defines it: 4.5 for texts, 1.3 for what is drawn next to its background.
+async function checkColors(page, {name}) {
+  const colors = await page.evaluate(`Object.fromEntries(["--ink", "--soft", "--card", "--page", "--reduce",
+    "--broadcast", "--both", "--hot", "--good", "--wire"].map((color) => [color, getColor(color)]))`);
+  const getLight = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16) / 255)
+    .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const getContrast = (x, y) => {
+    const [dark, light] = [getLight(x), getLight(y)].sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+  const checkContrast = (color, ground, least) => {
+    const contrast = getContrast(colors[color], colors[ground]);
+    check(`${name}: ${color} on ${ground}`, contrast >= least, contrast);
+  };
+  for (const text of ["--ink", "--soft"]) for (const ground of ["--card", "--page"]) checkContrast(text, ground, 4.5);
+  for (const drawn of ["--reduce", "--broadcast", "--both", "--hot", "--good"]) checkContrast(drawn, "--card", 3);
+  checkContrast("--wire", "--card", 1.3);
+}
+
+/// Nothing sticks out, and no label of the drawing lies on another.
+async function checkLayout(page, {name}) {
+  const width = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+  check(`${name}: not wider than the window`, width <= 0, width);
+  const overlaps = await page.evaluate(`(() => {
+    const boxes = [...document.querySelectorAll("#drawing text")].map((text) => text.getBoundingClientRect());
+    return boxes.flatMap((x, i) => boxes.slice(i + 1).filter((y) =>
+      Math.min(x.right, y.right) - Math.max(x.left, y.left) > 1 &&
+      Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top) > 2)).length;
+  })()`);
+  check(`${name}: labels are apart`, overlaps === 0, `${overlaps} are not`);
+}
+
 async function checkModes(page, {name}) {
   const modes = await page.evaluate(`[...document.getElementById("mode").options].map((option) => option.value)`);
   for (const mode of modes) {
@@ -127,40 +203,59 @@ async function checkSections(page, {name}, expected) {
   check(`${name}: sections`, shown.join() === expected.join(), shown.join());
 }
 
-async function checkPage(browser, made, sections) {
+async function checkNarrow(browser, made) {
+  const page = await Page.open(browser, made.page, {width: 420});
+  const width = await page.evaluate("document.documentElement.scrollWidth");
+  check(`${made.name}: fits on a telephone`, width <= 420, width);
+}
+
+async function checkPage(browser, made, sections, round = 0) {
+  await checkNarrow(browser, made);
   for (const dark of [true, false]) {
     const page = await Page.open(browser, made.page, {dark});
     await checkSections(page, made, sections);
+    await checkColors(page, made);
     if (made.rows.length) await checkNumbers(page, made);
     if (sections.includes("schedule")) {
       await checkSlider(page, made);
+      await checkPlay(page, made);
       await checkCells(page, made);
       await checkModes(page, made);
     }
+    if (sections.includes("gantt")) await checkGantt(page, made);
+    await checkLayout(page, made);
     check(`${made.name}: no complaints`, page.complaints.length === 0, page.complaints.join("; "));
-    if (!dark) return page;
+    if (round) await moveSlider(page, round);
+    await page.evaluate(`if (view && view.run) { get("ganttRows").value = "sender"; drawGantt(); }`);
+    await page.screenshot(path.join(scratchDir, `report-${made.name}${dark ? "-dark" : ""}.png`));
   }
 }
 
-async function takeFigure(page, name, round = 0) {
-  if (!figuresDir) return;
-  if (round) await moveSlider(page, round);
+/// The pages that the manual shows, in light.
+function keepFigures(names) {
   fs.mkdirSync(figuresDir, {recursive: true});
-  await page.screenshot(path.join(figuresDir, name));
+  for (const name of names.map((page) => `report-${page}.png`).filter((file) =>
+    fs.existsSync(path.join(scratchDir, file)))) {
+    fs.copyFileSync(path.join(scratchDir, name), path.join(figuresDir, name));
+    const {size} = fs.statSync(path.join(figuresDir, name));
+    check(`${name}: small enough for a repository`, size < 600e3, size);
+  }
 }
 
 async function checkAll(browser) {
   const plan = ["results", "schedule", "heat"];
   const bcube = run("bcube", "allreduce-run", ["--topology=bcube:4,1", "--scheduler=ring-aware,double-tree,greedy",
     "--bytes=4MiB", "--transport=raw"]);
-  await takeFigure(await checkPage(browser, bcube, [...plan, "gantt"]), "report-bcube.png", 6);
+  await checkPage(browser, bcube, [...plan, "gantt"], 6);
   const jellyfish = run("jellyfish", "allreduce-plan", ["--topology=jellyfish:32,6,4",
     "--scheduler=ps-merge,ring-aware,greedy"]);
-  await takeFigure(await checkPage(browser, jellyfish, plan), "report-jellyfish.png", 190);
+  await checkPage(browser, jellyfish, plan, 190);
   await checkPage(browser, run("plan", "allreduce-plan", ["--topology=bcube:2,1", "--topology=dcell:3,1",
     "--scheduler=ps,greedy"]), plan);
   await checkPage(browser, run("thousand", "allreduce-plan", ["--topology=bcube:10,2", "--scheduler=greedy",
-    "--chunks-per-server=1"]), plan);
+    "--chunks-per-server=1"]), plan, 400);
+  await checkPage(browser, run("one", "allreduce-run", ["--topology=bcube:2,1", "--bytes=256KiB"]),
+    [...plan, "gantt"], 2);
   await checkPage(browser, run("compare", "allreduce-compare", ["--topologies=bcube:2,1;dcell:2,1", "--sizes=1MiB",
     "--schedulers=ring,greedy", "--transport=raw"]), [...plan, "gantt"]);
   await checkPage(browser, run("cluster", "allreduce-cluster", ["--slots=60"]), ["results", "cluster"]);
@@ -172,25 +267,21 @@ async function checkTraining(browser) {
     validation: ["bcube:3,1"], problems: 4, rollouts: 4, validation_from: 2, validation_every: 4,
     validation_drawn: 2}));
   const made = run("training", "allreduce-train", ["--config=small.json", "--iterations=60", "--log=log.csv"], false);
-  const page = await checkPage(browser, made, ["training"]);
+  await checkPage(browser, made, ["training"]);
+  const page = await Page.open(browser, made.page);
   const text = fs.readFileSync(path.join(scratchDir, "log.csv"), "ascii");
   const log = text.trim().split("\n").map((line) => line.split(","));
   const lines = await page.evaluate("data.training");
   const isSame = lines.length === log.length - 1 && lines.every((line, i) => log[0].every((name, column) =>
     log[i + 1][column] === "" ? line[name] === null : Number(log[i + 1][column]) === line[name]));
   check("training: the page has the log", isSame);
-  await takeFigure(page, "report-training.png");
 }
 
 async function main() {
-  const chromium = findChromium();
-  if (!chromium) {
-    console.log("SKIP               report: there is no chromium (Debian: apt-get install chromium)");
-    return;
-  }
-  const browser = new Browser(chromium);
+  const browser = new Browser(findChromium());
   try {
     await checkAll(browser);
+    keepFigures(["bcube", "jellyfish", "training"]);
   } finally {
     await browser.close();
   }
