@@ -245,7 +245,7 @@ ResultWriter::EndGnuplot()
           << "set style fill solid 0.8\n"
           << "set yrange [0:*]\n"
           << "set grid ytics\n"
-          << "set xtics rotate by -30 noenhanced\n"
+          << "set xtics rotate by -45 noenhanced\n"
           << "set rmargin 10\n"
           << "set key noenhanced outside top center horizontal\n"
           << "plot for [name in what] $results using name:xtic(" << MakeGnuplotLabel()
