@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Checks the texts: runs the shell commands and compiles the C++ of README.md and doc/tutorial.rst, looks for
-# the files that they name, and lets codespell, Sphinx and Doxygen complain. Expects the standalone build.
+# the files that they name, lets codespell, Sphinx and Doxygen complain, and draws the plots. Expects the standalone build.
 #
 # A block of code may have a comment before it (in README.md <!-- ... -->, in doc/tutorial.rst .. ...):
 #   file: NAME        the block is the file NAME, for the blocks after it
@@ -145,6 +145,20 @@ spelled()
     module_files | grep -Ev '\.json$|^LICENSE$' | xargs codespell --ignore-words-list=fro,iif,inport,mosty
 }
 
+# Every figure is shown somewhere. That those shown are there is Sphinx's to say.
+figures_shown()
+{
+    local file name status=0
+    for file in doc/figures/*; do
+        name=figures/$(basename "$file" .png)
+        grep -qF "$name" README.md doc/*.rst || {
+            echo "no text shows doc/$name.png"
+            status=1
+        }
+    done
+    return "$status"
+}
+
 # In ns-3's own documentation the manual's page gets |ns3| from ns-3's replace.txt.
 sphinx()
 {
@@ -186,7 +200,8 @@ fi
 for text in "${texts[@]}"; do
     check "$text names what is there" names_exist "$text"
 done
-for tool in codespell sphinx-build doxygen; do
+check "figures are shown" figures_shown
+for tool in codespell sphinx-build doxygen gnuplot; do
     command -v "$tool" >/dev/null || {
         skip "$tool: not installed"
         continue
@@ -195,6 +210,7 @@ for tool in codespell sphinx-build doxygen; do
     codespell) check "codespell" spelled ;;
     sphinx-build) check "Sphinx without warnings" sphinx ;;
     doxygen) check "Doxygen without warnings" doxygen_public ;;
+    gnuplot) check "figures can be made" limited doc/make-figures.sh "$scratch/figures" plots ;;
     esac
 done
 report
