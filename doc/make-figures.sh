@@ -20,7 +20,7 @@ plot()
     shift 3
     say "$name.png: $*"
     "$build_dir/bin/$1" "${@:2}" --format=gnuplot >"$scratch/$name.gnuplot"
-    gnuplot -e "set terminal pngcairo size 1000,460; set output '$folder/$name.png'" \
+    gnuplot -e "set terminal pngcairo size 1000,560; set output '$folder/$name.png'" \
         -e "set ylabel '$axis'; what = '$columns'" "$scratch/$name.gnuplot"
 }
 

@@ -192,14 +192,19 @@ class DrawnNetworkTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(drawn.links.size(), topology.GetNLinks(), name);
             Check(topology, drawn);
         }
-        for (const char* name :
-             {"bcube:10,2", "dcell:10,1", "jellyfish:32,6,4", "fattree:16", "torus:16x16"})
+        for (const char* name : {"bcube:10,2",
+                                 "dcell:10,1",
+                                 "jellyfish:32,6,4",
+                                 "fattree:16",
+                                 "fattree:34",
+                                 "torus:16x16"})
         {
             const Topology topology = ParseTopology(name);
             const DrawnNetwork drawn = DrawNetwork(topology);
             NS_TEST_EXPECT_MSG_EQ(drawn.isAggregated, true, name);
             NS_TEST_EXPECT_MSG_LT(drawn.nodes.size(), 129, name << " is readable");
             Check(topology, drawn);
+            CheckRows(topology, drawn);
         }
         TestSmallest();
         TestRandom();
@@ -252,6 +257,22 @@ class DrawnNetworkTestCase : public TestCase
             NS_TEST_EXPECT_MSG_LT_OR_EQ(std::max(node.position.x, node.position.y), 1, name);
         }
         CheckLinks(topology, drawn);
+    }
+
+    /// Switches that are drawn as one stand in one row.
+    void CheckRows(const Topology& topology, const DrawnNetwork& drawn)
+    {
+        for (NodeId id = topology.GetNServers(); id < topology.GetNNodes(); ++id)
+        {
+            const DrawnNode& node = drawn.nodes[drawn.nodeOf[id]];
+            if (node.nServers == 0)
+            {
+                NS_TEST_EXPECT_MSG_EQ_TOL(topology.GetPositions()[id].y,
+                                          node.position.y,
+                                          1e-9,
+                                          topology.GetName() << ": switch " << id);
+            }
+        }
     }
 
     void CheckLinks(const Topology& topology, const DrawnNetwork& drawn)
