@@ -13,6 +13,7 @@
 #include "ns3/allreduce-program-options.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/html-report.h"
+#include "ns3/output-file.h"
 #include "ns3/plan-options.h"
 #include "ns3/point-to-point-helper.h"
 #include "ns3/result-writer.h"
@@ -76,22 +77,13 @@ PrintLinks(const nlohmann::ordered_json& row)
 }
 
 void
-CheckWritten(const std::ostream& out, const char* option, const std::string& path)
-{
-    if (!out)
-    {
-        FailInput(option, ": file ", path, " cannot be written");
-    }
-}
-
-void
 WriteTraceFile(const ExperimentResult& result, const std::string& path)
 {
     if (!path.empty())
     {
-        std::ofstream out(path);
-        WriteTraceEvents(result.flows, result.roundSpans, out);
-        CheckWritten(out.flush(), "--trace-json", path);
+        OutputFile file("--trace-json", path);
+        WriteTraceEvents(result.flows, result.roundSpans, file.Get());
+        file.Finish();
     }
 }
 
@@ -99,23 +91,20 @@ WriteTraceFile(const ExperimentResult& result, const std::string& path)
 void
 CheckFiles(const Options& options)
 {
-    const auto check = [](const char* option, const std::string& path) {
-        CheckWritten(std::ofstream(path, std::ios::app), option, path);
-    };
     if (!options.traceJson.empty())
     {
-        check("--trace-json", options.traceJson);
+        OutputFile::Check("--trace-json", options.traceJson);
     }
     if (!options.pcap.empty())
     {
-        check("--pcap", options.pcap + "-server-0-0.pcap");
+        OutputFile::Check("--pcap", options.pcap + "-server-0-0.pcap");
     }
     if (!options.anim.empty())
     {
 #ifndef ALLREDUCE_NETANIM
         FailInput("--anim: this build has no NetAnim");
 #endif
-        check("--anim", options.anim);
+        OutputFile::Check("--anim", options.anim);
     }
 }
 
@@ -169,15 +158,11 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 void
 WriteScheduleFile(const Experiment& experiment, const std::string& path)
 {
-    if (path.empty())
+    if (!path.empty())
     {
-        return;
-    }
-    std::ofstream out(path);
-    WriteSchedule(experiment.topology, experiment.plan, out);
-    if (!out.flush())
-    {
-        FailInput("--schedule-out: file ", path, " cannot be written");
+        OutputFile file("--schedule-out", path);
+        WriteSchedule(experiment.topology, experiment.plan, file.Get());
+        file.Finish();
     }
 }
 

@@ -4,11 +4,9 @@
 
 #include "html-report.h"
 
+#include "output-file.h"
 #include "report-template.h"
 
-#include "ns3/allreduce-error.h"
-
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
@@ -67,7 +65,7 @@ HtmlReport::HtmlReport(std::string path, int argc, char* argv[])
     if (IsWanted())
     {
         // What cannot be written is better known before hours of work.
-        CheckState(std::ofstream(m_path, std::ios::app));
+        OutputFile::Check("--report", m_path);
     }
 }
 
@@ -128,21 +126,13 @@ HtmlReport::Write() const
     {
         return;
     }
-    std::ofstream out(m_path, std::ios::trunc);
+    OutputFile file("--report", m_path);
+    std::ostream& out = file.Get();
     out << REPORT_HEAD << REPORT_STYLE << REPORT_BODY;
     WriteData(out);
     out << REPORT_BEFORE_SCRIPT << REPORT_TOOLS_SCRIPT << REPORT_CHARTS_SCRIPT
         << REPORT_SCHEDULE_SCRIPT << REPORT_MAIN_SCRIPT << REPORT_END;
-    CheckState(out.flush());
-}
-
-void
-HtmlReport::CheckState(const std::ostream& out) const
-{
-    if (!out)
-    {
-        FailInput("--report: file ", m_path, " cannot be written");
-    }
+    file.Finish();
 }
 
 void

@@ -73,7 +73,6 @@ class HtmlReport
     void Write() const;
 
   private:
-    void CheckState(const std::ostream& out) const;
     void WriteData(std::ostream& out) const;
 
     std::string m_path;                       //!< where the page goes

@@ -1,0 +1,258 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "cluster-rows.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Mean and spread of some numbers.
+struct Spread
+{
+    double mean{0};      //!< their mean
+    double deviation{0}; //!< their standard deviation
+
+    template <typename Get>
+    Spread(const std::vector<TraceRun>& runs, Get get)
+    {
+        double squares = 0;
+        for (const TraceRun& run : runs)
+        {
+            mean += double(get(run.result)) / runs.size();
+        }
+        for (const TraceRun& run : runs)
+        {
+            squares += std::pow(get(run.result) - mean, 2);
+        }
+        deviation = runs.size() > 1 ? std::sqrt(squares / (runs.size() - 1)) : 0;
+    }
+};
+
+} // namespace
+
+nlohmann::ordered_json
+MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
+{
+    const ClusterResult& result = run.result;
+    const bool hasGuarantee = result.guaranteedShare > 0;
+    return {
+        {"topology", cluster.topology.GetName()},
+        {"servers", cluster.topology.GetNServers()},
+        {"gpus", cluster.GetNGpus()},
+        {"objective", run.objective},
+        {"policy", run.policy},
+        {"seed", run.seed},
+        {"jobs", result.nJobs},
+        {"finished", result.nFinished},
+        {"utility", result.utility},
+        {"mean_utility", result.meanUtility},
+        {"guaranteed_share",
+         hasGuarantee ? nlohmann::ordered_json(result.guaranteedShare) : nlohmann::ordered_json()},
+        {"guaranteed_mean_share",
+         hasGuarantee ? nlohmann::ordered_json(result.guaranteedMeanShare)
+                      : nlohmann::ordered_json()},
+        {"completion_slots", result.meanCompletionSlots},
+        {"p95_completion_slots", result.p95CompletionSlots},
+        {"last_end_slot", result.lastEndSlot},
+        {"gpu_use", result.meanGpuUse},
+        {"link_use", result.meanLinkUse},
+        {"fairness", result.fairness},
+        {"moves", result.nMoves},
+        {"cost", result.workerSlotCost},
+        {"checked", true},
+        {"wall_s", run.wallSeconds}};
+}
+
+std::vector<ResultWriter::Column>
+GetTraceColumns()
+{
+    return {{"objective", "objective", 12},
+            {"policy", "policy", 8},
+            {"jobs", "jobs", 6},
+            {"finished", "finished", 8},
+            {"utility", "utility", 10, 3},
+            {"mean_utility", "mean utility", 12, 3},
+            {"guaranteed_mean_share", "guaranteed", 10, 3},
+            {"completion_slots", "completion", 10, 2},
+            {"p95_completion_slots", "p95", 7, 1},
+            {"gpu_use", "GPU use", 7, 3},
+            {"link_use", "link use", 8, 3},
+            {"fairness", "fairness", 8, 3},
+            {"moves", "moves", 7},
+            {"checked", "checked", 7},
+            {"wall_s", "wall s", 7, 2}};
+}
+
+nlohmann::ordered_json
+MakeSpreadRow(const std::vector<TraceRun>& runs, const std::vector<TraceRun>* gadget)
+{
+    const Spread utility(runs, [](const auto& result) { return result.utility; });
+    const Spread mean(runs, [](const auto& result) { return result.meanUtility; });
+    const auto average = [&](auto get) { return Spread(runs, get).mean; };
+    nlohmann::ordered_json row = {
+        {"objective", runs.front().objective},
+        {"policy", runs.front().policy},
+        {"seeds", runs.size()},
+        {"finished", average([](const auto& result) { return result.nFinished; })},
+        {"utility", utility.mean},
+        {"utility_deviation", utility.deviation},
+        {"mean_utility", mean.mean},
+        {"mean_utility_deviation", mean.deviation},
+        {"gadget_above", nullptr},
+        {"gadget_gain", nullptr},
+        {"gadget_gain_deviation", nullptr},
+        {"completion_slots",
+         average([](const auto& result) { return result.meanCompletionSlots; })},
+        {"gpu_use", average([](const auto& result) { return result.meanGpuUse; })},
+        {"link_use", average([](const auto& result) { return result.meanLinkUse; })},
+        {"fairness", average([](const auto& result) { return result.fairness; })},
+        {"moves", average([](const auto& result) { return result.nMoves; })},
+        {"checked", true}};
+    if (gadget && gadget != &runs)
+    {
+        // The same jobs in both: their differences spread less than the utilities do.
+        std::vector<TraceRun> differences = runs;
+        uint32_t nAbove = 0;
+        for (std::size_t i = 0; i < runs.size(); ++i)
+        {
+            double& difference = differences[i].result.meanUtility;
+            difference = (*gadget)[i].result.meanUtility - difference;
+            nAbove += difference > 0;
+        }
+        const Spread gain(differences, [](const auto& result) { return result.meanUtility; });
+        row["gadget_above"] = nAbove;
+        row["gadget_gain"] = gain.mean;
+        row["gadget_gain_deviation"] = gain.deviation;
+    }
+    return row;
+}
+
+std::vector<ResultWriter::Column>
+GetSpreadColumns()
+{
+    return {{"objective", "objective", 12},
+            {"policy", "policy", 8},
+            {"seeds", "seeds", 5},
+            {"finished", "finished", 8, 1},
+            {"utility", "utility", 9, 3},
+            {"utility_deviation", "+-", 7, 3},
+            {"mean_utility", "mean utility", 12, 3},
+            {"mean_utility_deviation", "+-", 7, 3},
+            {"gadget_gain", "GADGET has", 10, 3},
+            {"gadget_gain_deviation", "+-", 7, 3},
+            {"gadget_above", "more in", 7},
+            {"completion_slots", "completion", 10, 2},
+            {"gpu_use", "GPU use", 7, 3},
+            {"fairness", "fairness", 8, 3},
+            {"checked", "checked", 7}};
+}
+
+nlohmann::ordered_json
+MakeSlotRow(nlohmann::ordered_json row, const SlotReport& report)
+{
+    row["slot"] = report.slot;
+    row["active"] = report.nActive;
+    row["running"] = report.runs.size();
+    row["finished"] = report.nFinished;
+    row["gpu_use"] = report.gpuUse;
+    row["link_use"] = report.linkUse;
+    row["gain"] = report.gain;
+    row["utility"] = report.utility;
+    return row;
+}
+
+std::vector<ResultWriter::Column>
+GetSlotColumns()
+{
+    return {{"objective", "", 0},
+            {"policy", "", 0},
+            {"seed", "", 0},
+            {"slot", "", 0},
+            {"active", "", 0},
+            {"running", "", 0},
+            {"finished", "", 0},
+            {"gpu_use", "", 0},
+            {"link_use", "", 0},
+            {"gain", "", 0},
+            {"utility", "", 0}};
+}
+
+nlohmann::ordered_json
+MakeRingRow(const std::string& policy, const RingMeasurement& ring, const std::string& name)
+{
+    return {{"policy", policy},
+            {"job", name},
+            {"workers", ring.ring.GetNWorkers()},
+            {"ring_servers", ring.ring.servers.size()},
+            {"bytes", ring.gradientBytes},
+            {"bandwidth_gbps", 1e-9 * ring.bandwidthBps},
+            {"rings_on_link", ring.nRingsOnLink},
+            {"analytical_transfer_s", ring.analyticalTransfer},
+            {"alone_transfer_s", ring.aloneTransfer},
+            {"together_transfer_s", ring.togetherTransfer},
+            {"alone_ratio", ring.aloneTransfer / ring.analyticalTransfer},
+            {"together_ratio", ring.togetherTransfer / ring.analyticalTransfer},
+            {"contention", ring.togetherTransfer / ring.aloneTransfer},
+            {"analytical_iteration_s", ring.analyticalIteration},
+            {"alone_iteration_s", ring.aloneIteration},
+            {"together_iteration_s", ring.togetherIteration},
+            {"paths", ring.ring.paths}};
+}
+
+std::vector<ResultWriter::Column>
+GetRingColumns()
+{
+    return {{"policy", "policy", 8},
+            {"job", "job", 9},
+            {"workers", "workers", 7},
+            {"ring_servers", "servers", 7},
+            {"bandwidth_gbps", "Gb/s", 6, 2},
+            {"rings_on_link", "on link", 7},
+            {"analytical_transfer_s", "transfer s", 10, 6},
+            {"alone_transfer_s", "alone s", 10, 6},
+            {"alone_ratio", "ratio", 6, 3},
+            {"together_transfer_s", "together s", 10, 6},
+            {"together_ratio", "ratio", 6, 3},
+            {"contention", "contention", 10, 3},
+            {"analytical_iteration_s", "iteration s", 11, 6},
+            {"together_iteration_s", "together s", 10, 6}};
+}
+
+nlohmann::ordered_json
+MakeGuaranteeRow(const GuaranteeReport& report)
+{
+    return {{"instances", report.nInstances},
+            {"worst_ratio", report.worstRatio},
+            {"mean_ratio", report.meanRatio},
+            {"worst_mean_ratio", report.worstMeanRatio},
+            {"mean_mean_ratio", report.meanMeanRatio},
+            {"worst_guaranteed", report.worstGuaranteed},
+            {"mean_guaranteed", report.meanGuaranteed},
+            {"roomy_instances", report.nRoomy},
+            {"worst_roomy_slot", report.worstRoomySlotShare},
+            {"violations", report.violations.size()}};
+}
+
+std::vector<ResultWriter::Column>
+GetGuaranteeColumns()
+{
+    return {{"instances", "instances", 9},
+            {"worst_ratio", "worst", 6, 3},
+            {"mean_ratio", "mean", 6, 3},
+            {"worst_mean_ratio", "worst (mean utility)", 20, 3},
+            {"mean_mean_ratio", "mean (mean utility)", 19, 3},
+            {"worst_guaranteed", "worst guaranteed", 16, 3},
+            {"mean_guaranteed", "mean guaranteed", 15, 3},
+            {"roomy_instances", "roomy", 5},
+            {"worst_roomy_slot", "worst roomy slot", 16, 3},
+            {"violations", "violations", 10}};
+}
+
+} // namespace ns3::allreduce

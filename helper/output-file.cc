@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "output-file.h"
+
+#include "ns3/allreduce-error.h"
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+void
+CheckState(const std::ostream& out, const std::string& option, const std::string& path)
+{
+    if (!out)
+    {
+        FailInput(option, ": file ", path, " cannot be written");
+    }
+}
+
+} // namespace
+
+OutputFile::OutputFile(std::string option, std::string path)
+    : m_option(std::move(option)),
+      m_path(std::move(path)),
+      m_out(m_path)
+{
+    CheckState(m_out, m_option, m_path);
+}
+
+std::ostream&
+OutputFile::Get()
+{
+    return m_out;
+}
+
+void
+OutputFile::Finish()
+{
+    CheckState(m_out.flush(), m_option, m_path);
+}
+
+void
+OutputFile::Check(const std::string& option, const std::string& path)
+{
+    CheckState(std::ofstream(path, std::ios::app), option, path);
+}
+
+} // namespace ns3::allreduce
