@@ -11,6 +11,7 @@ export CCACHE_BASEDIR=$module_dir CCACHE_NOHASHDIR=1
 build_dir=${ALLREDUCE_BUILD_DIR:-$module_dir/build}
 jobs=${ALLREDUCE_JOBS:-$(nproc)}
 time_limit=${ALLREDUCE_TIMEOUT:-900}
+target=all
 
 build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev make nlohmann-json3-dev)
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
@@ -99,7 +100,7 @@ install_browser()
         say "going on without a browser"
 }
 
-# Installs what the standalone build needs and builds; the arguments go to CMake.
+# Installs what the standalone build needs and builds; the arguments go to CMake. What is built is $target.
 build_standalone()
 {
     install_packages "${build_packages[@]}" "${ns3_packages[@]}" ||
@@ -113,7 +114,7 @@ build_standalone()
     }
     grep -- '-- allreduce: ' <<<"$log" || true
     say "building with $jobs jobs"
-    cmake --build "$build_dir" --parallel "$jobs" || die "the build failed"
+    cmake --build "$build_dir" --parallel "$jobs" --target "$target" || die "the build failed"
 }
 
 # Lists the module's own files, relative to its root: no build products, nothing that git ignores.
