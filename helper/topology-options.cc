@@ -5,6 +5,7 @@
 #include "topology-options.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/topology-metrics.h"
 #include "ns3/topology-spec.h"
 
 namespace ns3::allreduce
@@ -21,6 +22,27 @@ TopologyOptions::AddTo(ProgramOptions& options)
     options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
 }
 
+namespace
+{
+
+void
+CheckConnected(const Topology& topology)
+{
+    const std::vector<uint32_t> distances = ComputeDistances(topology, 0);
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        if (distances[server] == UNREACHABLE)
+        {
+            FailInput("topology ",
+                      topology.GetName(),
+                      ": its servers are not connected, there is no way from 0 to ",
+                      server);
+        }
+    }
+}
+
+} // namespace
+
 std::vector<Topology>
 TopologyOptions::Make() const
 {
@@ -30,10 +52,7 @@ TopologyOptions::Make() const
         Topology topology = ParseTopology(spec);
         topology = degrade.empty() ? topology : ParseDegrade(topology, degrade);
         topology = mixed.empty() ? topology : ParseMixed(topology, mixed);
-        if (!topology.AreServersConnected())
-        {
-            FailInput("topology ", topology.GetName(), ": its servers are not connected");
-        }
+        CheckConnected(topology);
         topologies.push_back(std::move(topology));
     }
     return topologies;

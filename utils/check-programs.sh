@@ -165,6 +165,10 @@ check_topology()
     sed '3s/10Gbps/-1Gbps/' a.txt >negative.txt
     check "topology: negative rate" refuses 'negative.txt: line 3: rate "-1Gbps"' \
         $program --topology=file:negative.txt
+    echo '{"name": "n", "servers": 3, "switches": 1, "links": [[0, 3], [1, 7]]}' >node.json
+    check "topology: a wrong link" refuses 'node.json: link 1-7: unknown node 7' $program --topology=file:node.json
+    echo '{"name": "n", "servers": 3, "switches": 1, "links": [[0, 3], [1, 3]]}' >apart.json
+    check "topology: not connected" refuses 'n: .* no way from 0 to 2' $program --topology=file:apart.json
     check "topology: no such file" refuses '/nowhere: cannot be opened' $program --topology=file:/nowhere
     check "topology: unknown option" refuses 'unknown option "--speed=9"' $program --speed=9
     check "topology: not an option" refuses 'unknown option "bcube:4,1"' $program bcube:4,1

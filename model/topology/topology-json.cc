@@ -160,7 +160,9 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     {
         FailInput(source, ": ", nServers, " servers, expected 2 or more");
     }
-    Topology topology(json.value("name", source), nServers, nSwitches, std::move(links));
+    // First under the name of the file, which is what a complaint should name.
+    Topology topology(source, nServers, nSwitches, std::move(links));
+    topology = topology.WithLinks(json.value("name", source), topology.GetLinks());
     if (json.contains("positions"))
     {
         topology.SetPositions(ReadPositions(json["positions"], source));
