@@ -745,9 +745,9 @@ class RoundBuilderTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(round.GetHopsToRoot(2, 1), 1, "to server 3");
         NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 1), false, "server 2 is in between");
         NS_TEST_EXPECT_MSG_EQ(round.TryBroadcast(0, 0, 1), false, "not final");
+        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(1, 3, 2), false, "its root keeps it");
         NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 2), true, "may be sent");
         NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 3, 2), false, "has been sent");
-        NS_TEST_EXPECT_MSG_EQ(round.TryReduce(1, 3, 2), false, "its root keeps it");
         NS_TEST_EXPECT_MSG_EQ(round.TryReduce(1, 2, 3), true, "the other direction is free");
         NS_TEST_EXPECT_MSG_EQ(round.TryReduce(0, 2, 3), false, "the link is full");
         NS_TEST_EXPECT_MSG_EQ(round.GetWorkloads().GetSize(), 2, "what was taken");
