@@ -32,6 +32,7 @@ namespace
 struct Options
 {
     std::string config;             //!< a file with a configuration
+    std::string init;               //!< a checkpoint to begin with
     std::string out{"policy.json"}; //!< where the checkpoint goes
     std::string log;                //!< where the log goes
     std::string report;             //!< where the page goes
@@ -186,11 +187,33 @@ MakeRecord(const TrainingProgress& progress, double seconds)
             {"excess_rounds", progress.excessRounds}};
 }
 
+/// @return the weights to begin with
+PolicyWeights
+ReadInitial(const std::string& path, const TrainingConfig& config)
+{
+    PolicyWeights weights = ReadCheckpoint(path);
+    if (GetPlanModeName(weights.mode) != config.mode)
+    {
+        FailInput("--init ",
+                  path,
+                  ": made for ",
+                  GetPlanModeName(weights.mode),
+                  " plans, expected one for ",
+                  config.mode,
+                  " plans");
+    }
+    return weights;
+}
+
 void
 Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
 {
     const std::string statePath = options.out + ".state";
     PolicyTrainer trainer(config);
+    if (!options.init.empty())
+    {
+        trainer.Import(ReadInitial(options.init, config));
+    }
     if (options.resume)
     {
         trainer.Load(statePath);
@@ -242,6 +265,7 @@ Run(int argc, char* argv[])
     Options options;
     ProgramOptions parser("allreduce-train", "trains the two policies of the scheduler hrl");
     parser.Add("config", options.config, "JSON with what to train on and how; default: built in");
+    parser.Add("init", options.init, "a checkpoint to begin with instead of random weights");
     parser.Add("out", options.out, "the checkpoint; FILE.state beside it is for --resume");
     parser.Add("log", options.log, "a CSV file with a line for each iteration");
     parser.Add("report", options.report, "a page with the curves, written with each state");

@@ -325,7 +325,7 @@ class OverlapTestCase : public TestCase
         constexpr uint32_t WITHOUT_OVERLAP = 60;
         const PolicyWeights weights = ReadCheckpoint(FindShippedCheckpoint(PlanMode::MIRRORED));
         const EpisodeRecord best = FindBestStagger(state, weights, 1);
-        NS_TEST_EXPECT_MSG_LT(best.nRounds, WITHOUT_OVERLAP - 6, "the best fixed rule");
+        NS_TEST_EXPECT_MSG_LT(best.nRounds, WITHOUT_OVERLAP - 6, "the best of several");
         EpisodeRecord record;
         PlanStaggered(state, weights, {}, &record);
         NS_TEST_EXPECT_MSG_LT(record.nRounds, WITHOUT_OVERLAP - 6, "the shipped upper policy");

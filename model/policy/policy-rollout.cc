@@ -147,7 +147,7 @@ class Rollout
         uint32_t nSelected = 0;
         for (uint32_t i = 0; i < nTrees; ++i)
         {
-            const float probability = 1 / (1 + std::exp(-m_scores[i]));
+            const float probability = 1 / (1 + std::exp(-m_scores[i] - m_options.treeShift));
             selected[i] = ChooseTree(i, probability);
             nSelected += selected[i];
             if (IsRecordingTrees())
@@ -184,8 +184,7 @@ class Rollout
 
     bool IsRecordingTrees() const
     {
-        return m_record && (m_options.mode == RolloutMode::SAMPLE || m_options.samplesTrees ||
-                            m_options.stagger);
+        return m_record && (m_options.mode == RolloutMode::SAMPLE || m_options.recordsTrees);
     }
 
     bool IsRecording() const

@@ -34,6 +34,8 @@ struct RolloutOptions
     float temperature{1};                //!< divides scores where choices are sampled
     bool usesUpper{true};                //!< ask the upper policy; else all trees are selected
     bool samplesTrees{false};            //!< trees by their probabilities, whatever the mode
+    bool recordsTrees{false};            //!< record the selection of trees, whatever the mode
+    float treeShift{0};                  //!< added to the scores of trees
     std::optional<Stagger> stagger;      //!< instead of the upper policy
     uint64_t seed{1};                    //!< where chance comes from
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never

@@ -252,6 +252,7 @@ PolicyTrainer::Impl::RollOutStaggered(const PolicyWeights& weights) const
         RolloutOptions options;
         options.seed = MakeSeed(config.seed, iteration, 20'000 + i);
         options.samplesTrees = true;
+        options.recordsTrees = true;
         if (IsUpperImitating())
         {
             records[i] = FindBestStagger(state, weights, options.seed);
@@ -401,6 +402,17 @@ PolicyTrainer::PolicyTrainer(const TrainingConfig& config)
 }
 
 PolicyTrainer::~PolicyTrainer() = default;
+
+void
+PolicyTrainer::Import(const PolicyWeights& weights)
+{
+    m_impl->averaged = weights;
+    m_impl->best = weights;
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        m_impl->networks[head]->Import(weights.heads[head]);
+    }
+}
 
 uint32_t
 PolicyTrainer::GetIteration() const

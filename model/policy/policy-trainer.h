@@ -60,6 +60,13 @@ class PolicyTrainer
     explicit PolicyTrainer(const TrainingConfig& config);
     ~PolicyTrainer();
 
+    /**
+     * Begin with weights that were trained before, on something else perhaps.
+     *
+     * @param weights for plans of the same mode
+     */
+    void Import(const PolicyWeights& weights);
+
     /// @return how many iterations have been done
     uint32_t GetIteration() const;
 

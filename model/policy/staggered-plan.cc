@@ -17,9 +17,8 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Rules to try. The first selects all trees at once: nothing overlaps.
-constexpr std::array<Stagger, 7> RULES{{
-    {1, 0},
+/// Rules to try.
+constexpr std::array<Stagger, 6> RULES{{
     {0.12F, 0.75F},
     {0.12F, 0.9F},
     {0.25F, 0.75F},
@@ -27,6 +26,41 @@ constexpr std::array<Stagger, 7> RULES{{
     {0.4F, 0.75F},
     {0.25F, 1.2F},
 }};
+
+/// How much more or less eager to begin trees the upper policy is made to be.
+constexpr std::array<float, 5> SHIFTS{{0, -0.5F, 0.5F, -1.5F, 1.5F}};
+
+/// Keeps the record of the shortest plan; of equal ones the first.
+class BestRecord
+{
+  public:
+    BestRecord(const AllReduceState& state, const PolicyWeights& weights)
+        : m_state(state),
+          m_weights(weights)
+    {
+    }
+
+    void Try(RolloutOptions options)
+    {
+        EpisodeRecord record;
+        options.recordsTrees = true;
+        PlanStaggered(m_state, m_weights, options, &record);
+        if (m_best.nRounds == 0 || record.nRounds < m_best.nRounds)
+        {
+            m_best = std::move(record);
+        }
+    }
+
+    EpisodeRecord Take()
+    {
+        return std::move(m_best);
+    }
+
+  private:
+    const AllReduceState& m_state;  //!< where plans begin
+    const PolicyWeights& m_weights; //!< of the policies
+    EpisodeRecord m_best;           //!< the best so far
+};
 
 } // namespace
 
@@ -58,20 +92,20 @@ PlanStaggered(const AllReduceState& state,
 EpisodeRecord
 FindBestStagger(const AllReduceState& state, const PolicyWeights& weights, uint64_t seed)
 {
-    EpisodeRecord best;
+    BestRecord best(state, weights);
+    RolloutOptions options;
+    options.seed = seed;
+    for (const float shift : SHIFTS)
+    {
+        options.treeShift = shift;
+        best.Try(options);
+    }
     for (const Stagger& rule : RULES)
     {
-        RolloutOptions options;
-        options.seed = seed;
         options.stagger = rule;
-        EpisodeRecord record;
-        PlanStaggered(state, weights, options, &record);
-        if (best.nRounds == 0 || record.nRounds < best.nRounds)
-        {
-            best = std::move(record);
-        }
+        best.Try(options);
     }
-    return best;
+    return best.Take();
 }
 
 } // namespace ns3::allreduce

@@ -36,12 +36,13 @@ std::vector<WorkloadList> PlanStaggered(const AllReduceState& state,
 /**
  * @ingroup allreduce
  *
- * Try several fixed rules for when trees begin, all at once among them.
+ * Try what the upper policy would do, what it would do if it were more or less eager, and some
+ * fixed rules for when trees begin.
  *
  * @param state any state in which no workload is in flight
- * @param weights of the lower policy, for mirrored plans
+ * @param weights of the policies, for mirrored plans
  * @param seed decides ties of the lower policy
- * @return what the rule with the shortest plan decided, as if the upper policy had
+ * @return the decisions that made the shortest plan; of equal ones those of the upper policy
  */
 EpisodeRecord FindBestStagger(const AllReduceState& state,
                               const PolicyWeights& weights,

@@ -23,6 +23,7 @@ ForEachKey(Config& config, Call call)
 {
     call("mode", config.mode);
     call("topologies", config.topologies);
+    call("staggered_topologies", config.staggered_topologies);
     call("validation", config.validation);
     call("validation_seeds", config.validation_seeds);
     call("validation_drawn", config.validation_drawn);

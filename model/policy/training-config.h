@@ -30,6 +30,18 @@ struct TrainingConfig
         "jellyfish:10,3,2",   "jellyfish:10,3,2,*", "jellyfish:10,3,2,*", "jellyfish:10,3,2,*",
         "jellyfish:8,3,2,*",  "jellyfish:8,3,2,*",  "jellyfish:12,4,2,*", "jellyfish:7,4,3,*",
         "jellyfish:16,4,1,*", "jellyfish:18,4,1,*", "jellyfish:12,5,2,*"};
+    /// Networks to train the upper policy of staggered plans on, likewise.
+    std::vector<std::string> staggered_topologies{"bcube:3,1",
+                                                  "bcube:4,1",
+                                                  "bcube:4,1",
+                                                  "bcube:5,1",
+                                                  "bcube:3,2",
+                                                  "bcube:2,3",
+                                                  "dcell:3,1",
+                                                  "dcell:4,1",
+                                                  "dcell:4,1",
+                                                  "jellyfish:10,3,2,*",
+                                                  "jellyfish:16,4,1,*"};
     /// Networks to validate on, as ParseTopology takes them.
     std::vector<std::string> validation{"bcube:3,1",
                                         "bcube:4,1",
@@ -55,17 +67,17 @@ struct TrainingConfig
     double limited{0.25};              //!< share of the others that are halves which overlap
     uint64_t seed{1};                  //!< where chance comes from
     uint32_t iterations{300};          //!< of rollouts and updates
-    uint64_t imitation{0};          //!< the first so many follow greedy plans instead of own ones
-    uint32_t problems{8};           //!< in an iteration
-    uint32_t rollouts{8};           //!< of each problem
-    uint64_t staggered{8};          //!< problems more for the upper policy; mirrored plans only
-    uint64_t upper_from{120};       //!< iterations before that, so that the lower one is good
-    uint64_t upper_imitation{120};  //!< iterations in which it then follows the best fixed rule
-    uint32_t epochs{2};             //!< over the rollouts of an iteration
-    uint32_t minibatches{4};        //!< in an epoch
-    double clip{0.2};               //!< PPO's limit on the ratio of probabilities
-    double lambda{0.95};            //!< of the generalized advantage estimate, over rounds
-    double learning_rate{1e-3};     //!< at the beginning
+    uint64_t imitation{0};         //!< the first so many follow greedy plans instead of own ones
+    uint32_t problems{8};          //!< in an iteration
+    uint32_t rollouts{8};          //!< of each problem
+    uint64_t staggered{8};         //!< problems more for the upper policy; mirrored plans only
+    uint64_t upper_from{120};      //!< iterations before that, so that the lower one is good
+    uint64_t upper_imitation{120}; //!< iterations in which it then follows the best of its variants
+    uint32_t epochs{2};            //!< over the rollouts of an iteration
+    uint32_t minibatches{4};       //!< in an epoch
+    double clip{0.2};              //!< PPO's limit on the ratio of probabilities
+    double lambda{0.95};           //!< of the generalized advantage estimate, over rounds
+    double learning_rate{1e-3};    //!< at the beginning
     double learning_rate_end{1e-4}; //!< at the end
     double entropy{0.003};          //!< weight at the beginning; none at the end
     double gradient_norm{0.5};      //!< longer gradients are cut

@@ -49,9 +49,9 @@ class Chance
 };
 
 Topology
-DrawTopology(const TrainingConfig& config, Chance& chance)
+DrawTopology(const std::vector<std::string>& specs, Chance& chance)
 {
-    std::string spec = config.topologies[chance.Below(config.topologies.size())];
+    std::string spec = specs[chance.Below(specs.size())];
     if (spec.back() == '*')
     {
         spec.pop_back();
@@ -60,10 +60,10 @@ DrawTopology(const TrainingConfig& config, Chance& chance)
     return ParseTopology(spec);
 }
 
+/// @return the network without some links, with wider links, or as it is
 Topology
-DrawChangedTopology(const TrainingConfig& config, double degraded, double mixed, Chance& chance)
+Change(const Topology& topology, double degraded, double mixed, Chance& chance)
 {
-    Topology topology = DrawTopology(config, chance);
     if (chance.Happens(degraded))
     {
         return Degrade(topology, chance.Happens(0.5) ? 0.05 : 0.1, chance.Below(1'000'000));
@@ -224,8 +224,9 @@ TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
-    Topology topology = DrawChangedTopology(config, config.degraded, config.mixed, chance);
+    Topology topology = DrawTopology(config.topologies, chance);
     const uint32_t chunksPerServer = DrawChunksPerServer(topology, config.several_chunks, chance);
+    topology = Change(topology, config.degraded, config.mixed, chance);
     const PlanMode mode = ParsePlanMode(config.mode, "training");
     TrainingProblem owned = MakeFullProblem(mode, std::move(topology), chunksPerServer);
     if (chance.Happens(config.partial))
@@ -252,8 +253,11 @@ DrawStaggeredProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
     // Where all servers have the same ports there is nothing to win.
-    Topology topology = DrawChangedTopology(config, 0.6, 0.3, chance);
-    const uint32_t chunksPerServer = DrawChunksPerServer(topology, 0.6, chance);
+    constexpr double DEGRADED = 0.75;
+    constexpr double SEVERAL_CHUNKS = 0.6;
+    Topology topology = DrawTopology(config.staggered_topologies, chance);
+    const uint32_t chunksPerServer = DrawChunksPerServer(topology, SEVERAL_CHUNKS, chance);
+    topology = Change(topology, DEGRADED, 1 - DEGRADED, chance);
     return MakeFullProblem(PlanMode::FORWARD, std::move(topology), chunksPerServer);
 }
 
