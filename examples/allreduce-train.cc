@@ -87,8 +87,23 @@ std::string
 Describe(const Validation& validation)
 {
     std::ostringstream text;
-    text << validation.excessRounds << " (staggered " << validation.staggered << ")";
+    text << validation.excessRounds;
+    if (validation.staggered)
+    {
+        text << " (staggered " << *validation.staggered << ")";
+    }
     return text.str();
+}
+
+/// Write two fields of a line of CSV.
+void
+WriteFields(std::ostream& line, const Validation& validation)
+{
+    line << validation.excessRounds << ",";
+    if (validation.staggered)
+    {
+        line << *validation.staggered;
+    }
 }
 
 /// Writes a line of the log for each iteration.
@@ -130,9 +145,9 @@ class TrainingLog
              << "," << progress.entropy << "," << progress.valueError << ",";
         if (progress.isValidated)
         {
-            line << progress.validation.excessRounds << "," << progress.validation.staggered << ","
-                 << progress.validationAveraged.excessRounds << ","
-                 << progress.validationAveraged.staggered;
+            WriteFields(line, progress.validation);
+            line << ",";
+            WriteFields(line, progress.validationAveraged);
         }
         else
         {

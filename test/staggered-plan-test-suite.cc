@@ -7,7 +7,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/broadcast-environment.h"
 #include "ns3/policy-checkpoint.h"
-#include "ns3/rack-supply.h"
+#include "ns3/region-supply.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/staggered-plan.h"
 #include "ns3/test.h"
@@ -16,7 +16,6 @@
 #include "ns3/training-problems.h"
 
 #include <algorithm>
-#include <random>
 #include <set>
 
 using namespace ns3;
@@ -42,92 +41,102 @@ MakeLopsidedNetwork()
     return whole.WithLinks("lopsided", links);
 }
 
-/// Racks are switches with servers that have no other neighbor.
-class RackSupplyTestCase : public TestCase
+/// Regions are racks, and sides of links that are the only ones between them.
+class RegionSupplyTestCase : public TestCase
 {
   public:
-    RackSupplyTestCase()
-        : TestCase(
-              "A rack's slack is what its links can still bring in beyond what is wanted there")
+    RegionSupplyTestCase()
+        : TestCase("A region's slack is what its links can bring in beyond what is wanted there")
     {
     }
 
   private:
     void DoRun() override
     {
-        CheckTwoRacks();
-        CheckAgainstSets();
+        CheckChain();
+        CheckRack();
+        CheckThatLoopsAreNoRegions();
     }
 
-    /// Servers 0 and 1 at switch 3, server 2 at switch 4, one link between the switches.
-    void CheckTwoRacks()
+    /// Every server holds one chunk and wants all others.
+    RegionSupply MakeSupply(const Topology& topology, const std::vector<uint32_t>& capacity)
     {
-        const Topology topology("racks", 3, 2, {{0, 3}, {1, 3}, {2, 4}, {3, 4}});
-        const std::vector<uint32_t> capacity(topology.GetNDirectedLinks(), 1);
-        RackSupply racks(topology, capacity, 3);
-        for (NodeId server = 0; server < 3; ++server)
+        const uint32_t nServers = topology.GetNServers();
+        RegionSupply supply(topology, capacity, nServers);
+        for (NodeId server = 0; server < nServers; ++server)
         {
-            racks.Bring(server, server);
+            supply.Bring(server, server);
         }
-        for (NodeId server = 0; server < 3; ++server)
+        for (NodeId server = 0; server < nServers; ++server)
         {
-            for (ChunkId chunk = 0; chunk < 3; ++chunk)
+            for (ChunkId chunk = 0; chunk < nServers; ++chunk)
             {
                 if (server != chunk)
                 {
-                    racks.Want(server, chunk);
+                    supply.Want(server, chunk);
                 }
             }
         }
-        NS_TEST_EXPECT_MSG_EQ(racks.AreTogether(0, 1), true, "the same switch");
-        NS_TEST_EXPECT_MSG_EQ(racks.AreTogether(0, 2), false, "another switch");
-        NS_TEST_EXPECT_MSG_EQ(racks.IsNew(0, 1), false, "the neighbor has it");
-        NS_TEST_EXPECT_MSG_EQ(racks.IsNew(0, 2), true, "nobody in the rack has it");
-        // One chunk must come into the first rack, two into the second, over one link each.
-        NS_TEST_EXPECT_MSG_EQ(racks.CountSlack(1, capacity, 4), 1 + 4 - 1, "first rack");
-        NS_TEST_EXPECT_MSG_EQ(racks.CountSlack(2, capacity, 4), 1 + 4 - 2, "second rack");
-        racks.Bring(1, 2);
-        NS_TEST_EXPECT_MSG_EQ(racks.IsNew(0, 2), false, "it has come in");
-        NS_TEST_EXPECT_MSG_EQ(racks.CountSlack(0, capacity, 4), 1 + 4 - 0, "nothing more wanted");
+        return supply;
     }
 
-    void CheckAgainstSets()
+    /// Four switches in a row, a server at each.
+    void CheckChain()
     {
-        std::mt19937_64 random(5);
-        for (const char* spec : {"jellyfish:10,3,2", "jellyfish:7,4,3", "bcube:3,1", "dcell:3,1"})
+        const Topology topology("chain",
+                                4,
+                                4,
+                                {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {4, 5}, {5, 6}, {6, 7}});
+        const std::vector<uint32_t> capacity(topology.GetNDirectedLinks(), 1);
+        RegionSupply supply = MakeSupply(topology, capacity);
+        const RegionSupply::RoomLeft room{capacity, 4};
+        // Into the last switch three chunks must come over one link in five rounds.
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(3, room), 5 - 3, "the last");
+        // Into the last two, two chunks; the second has a link on either side.
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 2, room), 5 - 2, "into the last two");
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 3, room), 5 - 3, "into the last, too");
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(0, 1, room), 5 - 1, "into the last three");
+        supply.Bring(2, 0);
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 2, room), 5 - 1, "one has come in");
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 3, 0, room), 5 - 3, "new to the last only");
+        supply.Bring(3, 0);
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 3, 0, room), RegionSupply::NO_LIMIT, "not new");
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(1, 3, 1, room), 5 - 2, "another is");
+    }
+
+    /// Servers 0 and 1 at switch 4, servers 2 and 3 at switch 5, two links between over switch 6.
+    void CheckRack()
+    {
+        const Topology topology("racks",
+                                4,
+                                4,
+                                {{0, 4}, {1, 4}, {2, 5}, {3, 5}, {4, 6}, {5, 6}, {4, 7}, {5, 7}});
+        const std::vector<uint32_t> capacity(topology.GetNDirectedLinks(), 1);
+        const RegionSupply supply = MakeSupply(topology, capacity);
+        const RegionSupply::RoomLeft room{capacity, 3};
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(0, room), 2 * 4 - 2, "two links, two chunks");
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(0, 1, room), RegionSupply::NO_LIMIT, "inside");
+        std::vector<uint32_t> free = capacity;
+        free[*topology.FindDirectedLink(6, 4)] = 0;
+        NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(2, 0, {free, 3}), 2 * 4 - 1 - 2, "a link is taken");
+    }
+
+    /// In a BCube every server is a region by itself, and there is no other.
+    void CheckThatLoopsAreNoRegions()
+    {
+        const Topology topology = ParseTopology("bcube:3,1");
+        const std::vector<uint32_t> capacity(topology.GetNDirectedLinks(), 1);
+        const RegionSupply supply = MakeSupply(topology, capacity);
+        for (NodeId sender = 0; sender < 9; ++sender)
         {
-            const Topology topology = ParseTopology(spec);
-            const uint32_t nServers = topology.GetNServers();
-            const std::vector<uint32_t> capacity(topology.GetNDirectedLinks(), 1);
-            RackSupply racks(topology, capacity, 1);
-            std::set<NodeId> holders{0};
-            racks.Bring(0, 0);
-            for (NodeId server = 1; server < nServers; ++server)
+            for (NodeId receiver = 0; receiver < 9; ++receiver)
             {
-                racks.Want(server, 0);
-            }
-            while (holders.size() < nServers)
-            {
-                const NodeId next = random() % nServers;
-                holders.insert(next);
-                racks.Bring(next, 0);
-                for (NodeId server = 0; server < nServers; ++server)
-                {
-                    const bool isNew = std::none_of(holders.begin(), holders.end(), [&](NodeId h) {
-                        return IsInRackOf(topology, h, server);
-                    });
-                    NS_TEST_ASSERT_MSG_EQ(racks.IsNew(server, 0), isNew, spec);
-                }
+                const int64_t expected = sender == receiver ? RegionSupply::NO_LIMIT : 2 * 5 - 8;
+                NS_TEST_EXPECT_MSG_EQ(supply.CountSlack(sender, receiver, {capacity, 4}),
+                                      expected,
+                                      sender << " to " << receiver);
             }
         }
-    }
-
-    bool IsInRackOf(const Topology& topology, NodeId x, NodeId y)
-    {
-        const auto portsX = topology.GetPorts(x);
-        const auto portsY = topology.GetPorts(y);
-        return x == y || (portsX.size() == 1 && portsY.size() == 1 &&
-                          portsX.begin()->neighbor == portsY.begin()->neighbor);
     }
 };
 
@@ -339,7 +348,7 @@ class StaggeredPlanTestSuite : public TestSuite
     StaggeredPlanTestSuite()
         : TestSuite("allreduce-staggered-plan", TestSuite::Type::UNIT)
     {
-        AddTestCase(new RackSupplyTestCase);
+        AddTestCase(new RegionSupplyTestCase);
         AddTestCase(new SelectionTestCase);
         AddTestCase(new StaggeredPlanTestCase);
         AddTestCase(new OverlapTestCase);

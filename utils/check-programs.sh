@@ -427,7 +427,8 @@ check_train()
     [[ -x $bin/$program ]] || return 0
     cat >small.json <<'END'
 {"topologies": ["bcube:3,1"], "validation": ["bcube:3,1"], "problems": 2, "rollouts": 4, "validation_from": 2,
- "validation_every": 2, "validation_drawn": 2}
+ "validation_every": 2, "validation_drawn": 2, "staggered": 2, "upper_from": 2, "upper_imitation": 3,
+ "validation_staggered": 2}
 END
     check "train: help" prints '--resume' $program --help
     check "train: killed and resumed" trains_the_same_if_killed
@@ -443,6 +444,10 @@ END
     check "train: unknown key" refuses 'wrong.json: unknown key "topology"' $program --config=wrong.json
     check "train: three iterations" prints 'wrote' $program --config=small.json --iterations=3 --out=a.json \
         --log=a.log
+    check "train: begins with a checkpoint" prints 'wrote' $program --config=small.json --iterations=1 --init=a.json \
+        --out=b.json
+    check "train: begins with one of the other kind" refuses '--init forward.json: made for forward plans' $program \
+        --init=forward.json
     check "train: a report of what is done" prints 'wrote' $program --config=small.json --iterations=3 --out=a.json \
         --log=a.log --resume --report=a.html
     check "train: a line for each iteration" page_has a.html 'len(data["training"]) == 3'

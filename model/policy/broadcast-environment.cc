@@ -13,13 +13,25 @@
 namespace ns3::allreduce
 {
 
+namespace
+{
+
+/// @return slack as a feature @param slack workloads that could be done beyond those that must
+float
+ScaleSlack(int64_t slack)
+{
+    return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
+}
+
+} // namespace
+
 BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
                                            BroadcastLimits limits,
                                            bool isStaggered)
     : PlanningEnvironment(*problem.topology, problem.capacity, problem.nChunks, PlanMode::MIRRORED),
       m_limits(std::move(limits)),
       m_isStaggered(isStaggered),
-      m_racks(*problem.topology, problem.capacity, problem.nChunks),
+      m_regions(*problem.topology, m_capacity, problem.nChunks),
       m_isBegun(m_nChunks, !isStaggered),
       m_held(problem.holders),
       m_initial(problem.holders),
@@ -41,7 +53,7 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
             if (isHeld)
             {
                 m_spread.Cover(server, chunk);
-                m_racks.Bring(server, chunk);
+                m_regions.Bring(server, chunk);
             }
         }
         m_nTransfersLeft += m_inNeed[server];
@@ -52,7 +64,7 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
         {
             if (!m_spread.IsHolder(server, chunk))
             {
-                m_racks.Want(server, chunk);
+                m_regions.Want(server, chunk);
             }
         }
     }
@@ -353,11 +365,10 @@ BroadcastEnvironment::MakeValueFeatures() const
     };
 }
 
-float
-BroadcastEnvironment::GetRackSlack(NodeId server) const
+RegionSupply::RoomLeft
+BroadcastEnvironment::GetRoomLeft() const
 {
-    const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
-    return std::clamp<int64_t>(m_racks.CountSlack(server, m_free, roundsAfter), -4, 8) / 8.0F;
+    return {m_free, static_cast<int64_t>(m_target) - m_round};
 }
 
 void
@@ -385,7 +396,7 @@ BroadcastEnvironment::WritePortFeatures(uint32_t port, float* row) const
         Share(m_round, m_target),
         Share(CountFreeOut(here.server), m_around.outCapacity[here.server]),
         std::min(competition.nNearest, 8U) / 8.0F,
-        GetRackSlack(here.server),
+        ScaleSlack(m_regions.CountSlack(here.server, GetRoomLeft())),
     };
     std::copy(std::begin(features), std::end(features), row);
 }
@@ -414,7 +425,7 @@ BroadcastEnvironment::WriteSenderFeatures(uint32_t port, std::vector<float>& row
 {
     const PortOptions& options = m_options[port];
     const NodeId receiver = m_around.ports[port].server;
-    const float rackSlack = GetRackSlack(receiver);
+    const RegionSupply::RoomLeft room = GetRoomLeft();
     rows.clear();
     for (const Sender& sender : options.senders)
     {
@@ -439,7 +450,7 @@ BroadcastEnvironment::WriteSenderFeatures(uint32_t port, std::vector<float>& row
             Share(m_openPorts.size(), GetNPorts()),
             way.largest,
             way.sum,
-            m_racks.AreTogether(sender.server, receiver) ? 1.0F : rackSlack,
+            ScaleSlack(m_regions.CountSlack(sender.server, receiver, room)),
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -454,7 +465,7 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
     const NodeId receiver = m_around.ports[port].server;
     const float n = m_nServers;
     const float slack = GetSlack(receiver);
-    const float rackSlack = GetRackSlack(receiver);
+    const RegionSupply::RoomLeft room = GetRoomLeft();
     uint32_t fewest = std::numeric_limits<uint32_t>::max();
     for (const ChunkId chunk : items)
     {
@@ -483,7 +494,7 @@ BroadcastEnvironment::WriteItemFeatures(uint32_t port,
             slack,
             lack.newlyCovered,
             Share(m_spread.CountFrontier(chunk), n - holders),
-            m_racks.IsNew(receiver, chunk) ? rackSlack : 1.0F,
+            ScaleSlack(m_regions.CountSlack(sender.server, receiver, chunk, room)),
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }
@@ -496,7 +507,7 @@ BroadcastEnvironment::Apply(uint32_t item, const Path& path, WorkloadList& round
     m_held.Set(receiver, item);
     AddHolder(receiver, item);
     m_spread.Cover(receiver, item);
-    m_racks.Bring(receiver, item);
+    m_regions.Bring(receiver, item);
     --m_inNeed[receiver];
     --m_nTransfersLeft;
     round.Add(item, WorkloadKind::BROADCAST, path);

@@ -7,7 +7,7 @@
 
 #include "chunk-spread.h"
 #include "planning-environment.h"
-#include "rack-supply.h"
+#include "region-supply.h"
 
 #include "ns3/broadcast-problem.h"
 
@@ -76,13 +76,13 @@ class BroadcastEnvironment : public PlanningEnvironment
     void MakeRoom();
     void FindSelectable();
     uint32_t CountRoundsToReceive(NodeId server) const;
-    float GetRackSlack(NodeId server) const;
+    RegionSupply::RoomLeft GetRoomLeft() const;
     Stock FindStock(NodeId sender, NodeId receiver) const;
 
     const BroadcastLimits m_limits;               //!< what to leave to others
     const bool m_isStaggered;                     //!< trees begin when they are selected
     std::vector<std::vector<uint32_t>> m_inTaken; //!< [round][server]: of its in-capacity
-    RackSupply m_racks;                           //!< what comes into racks
+    RegionSupply m_regions;                       //!< what comes into regions
     std::vector<NodeId> m_roots;                  //!< by chunk: the first that holds it
     std::vector<ChunkId> m_turns;                 //!< chunks in the order to begin
     std::vector<uint32_t> m_place;                //!< by chunk: where it is in m_turns

@@ -105,6 +105,16 @@ EpisodeBatch::EstimateDecisions(uint32_t index)
 {
     const EpisodeRecord& record = m_records[index];
     m_advantages[index].resize(record.decisions.size());
+    if (record.rewards.empty() && m_isUpperImitated)
+    {
+        WeighSelections(index);
+        return;
+    }
+    if (m_isLowerImitated)
+    {
+        std::fill(m_advantages[index].begin(), m_advantages[index].end(), 1);
+        return;
+    }
     float later = 0;
     uint32_t laterRound = ~0U;
     for (std::size_t i = record.decisions.size(); i-- > 0;)
@@ -129,6 +139,21 @@ EpisodeBatch::EstimateDecisions(uint32_t index)
 }
 
 void
+EpisodeBatch::WeighSelections(uint32_t index)
+{
+    const std::vector<Decision>& decisions = m_records[index].decisions;
+    const auto nSelected = std::count_if(decisions.begin(), decisions.end(), [](const Decision& d) {
+        return d.choice == 1;
+    });
+    const float nOthers = decisions.size() - nSelected;
+    for (std::size_t i = 0; i < decisions.size(); ++i)
+    {
+        const bool isRare = decisions[i].choice == 1 && nOthers > nSelected;
+        m_advantages[index][i] = isRare ? nOthers / nSelected : 1;
+    }
+}
+
+void
 EpisodeBatch::Normalize()
 {
     Moments upper;
@@ -146,6 +171,10 @@ EpisodeBatch::Normalize()
         for (std::size_t k = 0; k < m_advantages[i].size(); ++k)
         {
             const bool isUpper = m_records[i].decisions[k].head == PolicyHead::TREE;
+            if (isUpper ? m_isUpperImitated : m_isLowerImitated)
+            {
+                continue;
+            }
             const Moments& moments = isUpper ? upper : lower;
             const double normalized =
                 (m_advantages[i][k] - moments.GetMean()) / moments.GetDeviation();

@@ -27,7 +27,7 @@ struct DecisionBatch
     torch::Tensor chosenRow;      //!< by decision: the row that was chosen
     torch::Tensor choice;         //!< by decision: the choice, as a number
     torch::Tensor logProbability; //!< by decision: when it was made
-    torch::Tensor advantage;      //!< by decision: normalized
+    torch::Tensor advantage;      //!< by decision: normalized; if imitated, its weight
 };
 
 /**
@@ -88,6 +88,8 @@ class EpisodeBatch
 
     void EstimateRounds(uint32_t record, const PolicyWeights& weights);
     void EstimateDecisions(uint32_t record);
+    /// A tree is selected once and left out many times before; both shall count alike.
+    void WeighSelections(uint32_t record);
     void Normalize();
 
     const TrainingConfig& m_config;                         //!< how to weigh

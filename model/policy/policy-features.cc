@@ -33,7 +33,7 @@ const Layout MIRRORED_LAYOUT = {{
         "time, against the target",
         "share of its server's out-ports still free",
         "senders at the least distance, up to 8",
-        "slack of the links into its server's rack",
+        "slack of its server's tightest region",
     },
     // A server that could send to the chosen port.
     {
@@ -54,7 +54,7 @@ const Layout MIRRORED_LAYOUT = {{
         "share of ports with options",
         "largest demand for a link on the way",
         "sum of demands for the links on the way",
-        "slack of the links into the receiver's rack, if it is not in it",
+        "least slack of the regions that it would send into",
     },
     // A chunk that the chosen sender could send to the chosen port.
     {
@@ -75,7 +75,7 @@ const Layout MIRRORED_LAYOUT = {{
         "slack of the receiver",
         "share of the receiver's neighbors that it newly comes near to",
         "share of those lacking it that it has come near to",
-        "slack of the links into the receiver's rack, if nobody there has it",
+        "least slack of the regions that it would be new to",
     },
     // A flow-tree of a staggered broadcast that has not been begun.
     {

@@ -52,12 +52,10 @@ GetStaggeredRatio(const EpisodeRecord& record)
     return record.nRounds / (2.0 * record.nRoundsNeeded);
 }
 
-/// @return the mean @param values of these @param otherwise if there are none
 double
-GetMean(const std::vector<double>& values, double otherwise)
+GetMean(const std::vector<double>& values)
 {
-    return values.empty() ? otherwise
-                          : std::accumulate(values.begin(), values.end(), 0.0) / values.size();
+    return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
 /// @param [in,out] records those of a problem one after another @param nRollouts of a problem
@@ -121,7 +119,7 @@ ComputePolicyLoss(const torch::Tensor& logProbability, const DecisionBatch& batc
 {
     if (batch.isImitated)
     {
-        return -logProbability.mean();
+        return -(logProbability * batch.advantage).mean();
     }
     const torch::Tensor ratio = (logProbability - batch.logProbability).exp();
     return -torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage)
@@ -315,7 +313,7 @@ PolicyTrainer::Impl::UpdateHead(PolicyHead head, const DecisionBatch& batch, dou
                                      : ComputeSoftmaxLoss(scores, batch, config.clip);
     entropySum += entropy.item<double>();
     const double weight = batch.isImitated ? 0 : config.entropy * (1 - GetShareDone());
-    TakeStep(head, loss - weight * entropy, 1);
+    TakeStep(head, loss - weight * entropy, head == PolicyHead::TREE ? config.upper_rate : 1);
 }
 
 void
@@ -562,7 +560,7 @@ double
 Validation::GetScore() const
 {
     // A tenth of a plan's length is worth as much as a fifth of a round too many.
-    return excessRounds + 2 * (staggered - 1);
+    return excessRounds + 2 * (staggered.value_or(1) - 1);
 }
 
 Validation
@@ -588,7 +586,13 @@ Validate(const PolicyWeights& weights, const TrainingConfig& config)
         PlanStaggered(std::get<AllReduceState>(problem.start), weights, options, &record);
         ratios[i] = GetStaggeredRatio(record);
     });
-    return {GetMean(excess, 0), GetMean(ratios, 1)};
+    Validation validation;
+    validation.excessRounds = GetMean(excess);
+    if (!ratios.empty())
+    {
+        validation.staggered = GetMean(ratios);
+    }
+    return validation;
 }
 
 } // namespace ns3::allreduce

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ namespace ns3::allreduce
 /// How good weights are in deterministic rollouts.
 struct Validation
 {
-    double excessRounds{0}; //!< mean rounds over the least possible
-    double staggered{1};    //!< mean length of staggered plans over the least for others
+    double excessRounds{0};          //!< mean rounds over the least possible
+    std::optional<double> staggered; //!< mean length of staggered plans over the least for others
 
     /// @return both in one number, the less the better
     double GetScore() const;

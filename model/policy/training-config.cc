@@ -53,6 +53,7 @@ ForEachKey(Config& config, Call call)
     call("gradient_norm", config.gradient_norm);
     call("group_weight", config.group_weight);
     call("upper_weight", config.upper_weight);
+    call("upper_rate", config.upper_rate);
     call("port_share", config.port_share);
     call("averaging", config.averaging);
 }

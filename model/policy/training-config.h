@@ -66,23 +66,24 @@ struct TrainingConfig
     double partial{0.15};              //!< share of problems in which not all want all chunks
     double limited{0.25};              //!< share of the others that are halves which overlap
     uint64_t seed{1};                  //!< where chance comes from
-    uint32_t iterations{300};          //!< of rollouts and updates
-    uint64_t imitation{0};         //!< the first so many follow greedy plans instead of own ones
-    uint32_t problems{8};          //!< in an iteration
-    uint32_t rollouts{8};          //!< of each problem
-    uint64_t staggered{8};         //!< problems more for the upper policy; mirrored plans only
-    uint64_t upper_from{120};      //!< iterations before that, so that the lower one is good
-    uint64_t upper_imitation{120}; //!< iterations in which it then follows the best of its variants
-    uint32_t epochs{2};            //!< over the rollouts of an iteration
-    uint32_t minibatches{4};       //!< in an epoch
-    double clip{0.2};              //!< PPO's limit on the ratio of probabilities
-    double lambda{0.95};           //!< of the generalized advantage estimate, over rounds
-    double learning_rate{1e-3};    //!< at the beginning
+    uint32_t iterations{400};          //!< of rollouts and updates
+    uint64_t imitation{0};        //!< the first so many follow greedy plans instead of own ones
+    uint32_t problems{8};         //!< in an iteration
+    uint32_t rollouts{8};         //!< of each problem
+    uint64_t staggered{12};       //!< problems more for the upper policy; mirrored plans only
+    uint64_t upper_from{120};     //!< iterations before that, so that the lower one is good
+    uint64_t upper_imitation{60}; //!< iterations in which it then follows the best of its variants
+    uint32_t epochs{2};           //!< over the rollouts of an iteration
+    uint32_t minibatches{4};      //!< in an epoch
+    double clip{0.2};             //!< PPO's limit on the ratio of probabilities
+    double lambda{0.95};          //!< of the generalized advantage estimate, over rounds
+    double learning_rate{1e-3};   //!< at the beginning
     double learning_rate_end{1e-4}; //!< at the end
     double entropy{0.003};          //!< weight at the beginning; none at the end
     double gradient_norm{0.5};      //!< longer gradients are cut
     double group_weight{0.5};       //!< of a rollout's lead over others of the same problem
     double upper_weight{0.2};       //!< of a round's advantage for the upper policy
+    double upper_rate{3};           //!< the upper policy's steps, against the lower one's
     double port_share{0.25};        //!< of the choices among more than 8 ports that are used
     double averaging{0.98};         //!< of the weights over iterations
 
