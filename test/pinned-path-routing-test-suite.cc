@@ -137,17 +137,23 @@ class PinnedPathTestCase : public TestCase
         return Socket::CreateSocket(m_network->GetServer(server), UdpSocketFactory::GetTypeId());
     }
 
+    /// Send a new packet by a UDP socket.
+    static void SendPacket(Ptr<Socket> socket, uint32_t bytes, const InetSocketAddress& to)
+    {
+        socket->SendTo(Create<Packet>(bytes), 0, to);
+    }
+
     /// Send UDP packets of UDP_PAYLOAD bytes to an address, a hundred microseconds apart.
     void SendUdp(Ptr<Socket> socket, Ipv4Address to, uint32_t count, uint16_t port = PORT)
     {
         for (uint32_t i = 0; i < count; ++i)
         {
-            Simulator::ScheduleWithContext(
-                socket->GetNode()->GetId(),
-                MicroSeconds(100 * i),
-                [socket, to, port] {
-                    socket->SendTo(Create<Packet>(UDP_PAYLOAD), 0, InetSocketAddress(to, port));
-                });
+            Simulator::ScheduleWithContext(socket->GetNode()->GetId(),
+                                           MicroSeconds(100 * i),
+                                           &PinnedPathTestCase::SendPacket,
+                                           socket,
+                                           UDP_PAYLOAD,
+                                           InetSocketAddress(to, port));
         }
     }
 
@@ -328,16 +334,25 @@ class UdpTestCase : public PinnedPathTestCase
         for (uint32_t i = 0; i < 7; ++i)
         {
             // The same packet every time: sending must not wear its tag out.
-            Simulator::Schedule(MicroSeconds(i), [this, socket, packet] {
-                m_use == UdpUse::CONNECTED
-                    ? socket->Send(packet)
-                    : socket->SendTo(packet, 0, InetSocketAddress(AddressOf(4), PORT));
-            });
+            Simulator::Schedule(MicroSeconds(i), &UdpTestCase::SendAgain, this, socket, packet);
         }
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 7 * UDP_PAYLOAD, "bytes received");
         ExpectOnly({path});
         ExpectUdpPackets(path, 7);
+    }
+
+    /// Send a packet to server 4.
+    void SendAgain(Ptr<Socket> socket, Ptr<Packet> packet) const
+    {
+        if (m_use == UdpUse::CONNECTED)
+        {
+            socket->Send(packet);
+        }
+        else
+        {
+            socket->SendTo(packet, 0, InetSocketAddress(AddressOf(4), PORT));
+        }
     }
 
     UdpUse m_use; //!< how the socket is used
@@ -495,14 +510,20 @@ class MoveTestCase : public PinnedPathTestCase
         Build("bcube:3,1");
         const Path before{0, 9, 1, 13, 4};
         const Path after{0, 12, 3, 10, 4};
-        m_network->PinFlow(before, UDP, 0, PORT);
+        PinTo(before);
         const auto sink = Receive(UDP, 4);
         SendUdp(MakeUdpSocket(0), AddressOf(4), 10);
-        Simulator::Schedule(MicroSeconds(350), [&] { m_network->PinFlow(after, UDP, 0, PORT); });
+        Simulator::Schedule(MicroSeconds(350), &MoveTestCase::PinTo, this, after);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 10 * UDP_PAYLOAD, "bytes received");
         ExpectUdpPackets(before, 4);
         ExpectUdpPackets(after, 6);
+    }
+
+    /// Pin the flow to a path.
+    void PinTo(const Path& path)
+    {
+        m_network->PinFlow(path, UDP, 0, PORT);
     }
 };
 
@@ -564,8 +585,11 @@ class BrokenLinkTestCase : public PinnedPathTestCase
         m_network->PinFlow(path, UDP, 0, PORT);
         const auto sink = Receive(UDP, 4);
         SendUdp(MakeUdpSocket(0), AddressOf(4), 10);
-        Simulator::Schedule(MicroSeconds(250), [this, broken] { m_network->SetLinkDown(broken); });
-        Simulator::Schedule(MicroSeconds(650), [this, broken] { m_network->SetLinkUp(broken); });
+        Simulator::Schedule(MicroSeconds(250),
+                            &TopologyHelper::SetLinkDown,
+                            m_network.get(),
+                            broken);
+        Simulator::Schedule(MicroSeconds(650), &TopologyHelper::SetLinkUp, m_network.get(), broken);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 6 * UDP_PAYLOAD, "bytes received");
         ExpectUdpPackets({path.begin(), path.begin() + m_hop + 1}, 10);
@@ -602,8 +626,11 @@ class BrokenLinkTcpTestCase : public PinnedPathTestCase
         const auto sink = Receive(TCP, 4);
         SendTcp(0, AddressOf(4), 1'000'000);
         const LinkId first = LinksOf(path)[0] / 2;
-        Simulator::Schedule(MicroSeconds(300), [this, first] { m_network->SetLinkDown(first); });
-        Simulator::Schedule(MilliSeconds(300), [this, first] { m_network->SetLinkUp(first); });
+        Simulator::Schedule(MicroSeconds(300),
+                            &TopologyHelper::SetLinkDown,
+                            m_network.get(),
+                            first);
+        Simulator::Schedule(MilliSeconds(300), &TopologyHelper::SetLinkUp, m_network.get(), first);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 1'000'000, "bytes received");
         NS_TEST_EXPECT_MSG_GT(m_drops.size(), 0, "drops");
@@ -839,9 +866,11 @@ class FragmentsTestCase : public PinnedPathTestCase
         m_network->PinFlow(path, UDP, 0, PORT);
         const auto sink = Receive(UDP, 4);
         const auto socket = MakeUdpSocket(0);
-        Simulator::Schedule(Seconds(0), [this, socket] {
-            socket->SendTo(Create<Packet>(20'000), 0, InetSocketAddress(AddressOf(4), PORT));
-        });
+        Simulator::Schedule(Seconds(0),
+                            &FragmentsTestCase::SendPacket,
+                            socket,
+                            20'000,
+                            InetSocketAddress(AddressOf(4), PORT));
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 20'000, "bytes received");
         ExpectOnly({path});
