@@ -9,7 +9,7 @@
  * @file
  * @ingroup allreduce
  *
- * All that differs between the ns-3 releases that the module serves (ns-3.36 to ns-3-dev). ns-3 has
+ * All that differs between the ns-3 releases that the module serves (ns-3.35 to ns-3-dev). ns-3 has
  * no version macro to rely on: detect the feature itself, with __has_include or decltype.
  */
 
