@@ -13,24 +13,11 @@
 namespace ns3::allreduce
 {
 
-namespace
-{
-
-/// @return slack as a feature @param slack workloads that could be done beyond those that must
-float
-ScaleSlack(int64_t slack)
-{
-    return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
-}
-
-} // namespace
-
 BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
                                            BroadcastLimits limits,
                                            bool isStaggered)
     : PlanningEnvironment(*problem.topology, problem.capacity, problem.nChunks, PlanMode::MIRRORED),
       m_limits(std::move(limits)),
-      m_isStaggered(isStaggered),
       m_regions(*problem.topology, m_capacity, problem.nChunks),
       m_isBegun(m_nChunks, !isStaggered),
       m_held(problem.holders),

@@ -80,7 +80,6 @@ class BroadcastEnvironment : public PlanningEnvironment
     Stock FindStock(NodeId sender, NodeId receiver) const;
 
     const BroadcastLimits m_limits;               //!< what to leave to others
-    const bool m_isStaggered;                     //!< trees begin when they are selected
     std::vector<std::vector<uint32_t>> m_inTaken; //!< [round][server]: of its in-capacity
     RegionSupply m_regions;                       //!< what comes into regions
     std::vector<NodeId> m_roots;                  //!< by chunk: the first that holds it

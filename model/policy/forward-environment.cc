@@ -384,7 +384,7 @@ ForwardEnvironment::GetSlackOut(NodeId server) const
     const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
     const int64_t slack = roundsAfter * m_around.outCapacity[server] + CountFreeOut(server) -
                           static_cast<int64_t>(m_outNeed[server]);
-    return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
+    return ScaleSlack(slack);
 }
 
 void

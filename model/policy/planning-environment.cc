@@ -319,7 +319,7 @@ PlanningEnvironment::GetSlack(NodeId server) const
     const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
     const int64_t slack = roundsAfter * m_around.inCapacity[server] + m_nOpen[server] -
                           static_cast<int64_t>(m_inNeed[server]) - m_takenLater[server];
-    return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
+    return ScaleSlack(slack);
 }
 
 uint32_t

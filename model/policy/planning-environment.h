@@ -11,6 +11,7 @@
 #include "ns3/allreduce-workload.h"
 #include "ns3/bit-matrix.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -398,6 +399,13 @@ CountAndNot(const uint64_t* x, const uint64_t* y, std::size_t nWords)
         count += __builtin_popcountll(x[i] & ~y[i]);
     }
     return count;
+}
+
+/// @return slack as a feature @param slack workloads that can be done beyond those that must
+inline float
+ScaleSlack(int64_t slack)
+{
+    return std::clamp<int64_t>(slack, -4, 8) / 8.0F;
 }
 
 /// @return part / whole, or 0 if there is no whole @param part the part @param whole the whole
