@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace ns3::allreduce
 {
@@ -23,7 +24,8 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
       m_held(problem.holders),
       m_initial(problem.holders),
       m_spread(m_around, m_nChunks),
-      m_nHolders(m_spread.GetCounts())
+      m_nHolders(m_spread.GetCounts()),
+      m_nothing(m_active.size(), 0)
 {
     const BitMatrix receivers = FindReceivers(problem);
     for (NodeId server = 0; server < m_nServers; ++server)
@@ -55,6 +57,7 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
             }
         }
     }
+    FindNarrow();
     FindTurns();
     FindTaken();
     m_target = GetRoundsNeeded();
@@ -63,11 +66,22 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
 }
 
 void
+BroadcastEnvironment::FindNarrow()
+{
+    const uint32_t needed = GetRoundsNeeded();
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        m_isNarrow.push_back(CountRoundsToReceive(server) == needed);
+    }
+}
+
+void
 BroadcastEnvironment::FindTurns()
 {
-    // The first chunk of each server, then the second of each, ...
+    // Narrow roots first: their sums, if they were final early, could not leave them. Of these the
+    // first chunk of each, then the second of each, ...
     std::vector<uint32_t> nOfServer(m_nServers, 0);
-    std::vector<std::pair<uint32_t, NodeId>> keys;
+    std::vector<std::tuple<bool, uint32_t, NodeId>> keys;
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         NodeId root = 0;
@@ -75,7 +89,8 @@ BroadcastEnvironment::FindTurns()
         {
             ++root;
         }
-        keys.emplace_back(nOfServer[root]++, root);
+        keys.emplace_back(!m_isNarrow[root], nOfServer[root]++, root);
+        m_nNarrowRoots += m_isNarrow[root];
         m_roots.push_back(root);
         m_turns.push_back(chunk);
     }
@@ -159,6 +174,7 @@ BroadcastEnvironment::TakeStock()
     }
     MakeRoom();
     m_nHoldersBefore = m_nHolders;
+    m_nLeftBefore = m_nTransfersLeft;
     double sum = 0;
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
@@ -219,7 +235,41 @@ BroadcastEnvironment::IsReceiving(NodeId server) const
 }
 
 bool
+BroadcastEnvironment::IsTreeWaiting() const
+{
+    return std::any_of(m_selectable.begin(), m_selectable.end(), [&](ChunkId chunk) {
+        return !m_isSelected[chunk];
+    });
+}
+
+const std::vector<uint64_t>&
+BroadcastEnvironment::GetOffered(NodeId sender, NodeId receiver) const
+{
+    if (m_sparing == Sparing::NOTHING || !m_isNarrow[sender] ||
+        m_topology.FindDirectedLink(sender, receiver))
+    {
+        return m_active;
+    }
+    if (m_sparing == Sparing::WHERE_TIME_IS_LEFT)
+    {
+        return GetSlack(receiver) > 0 ? m_nothing : m_active;
+    }
+    return m_isNarrow[receiver] ? m_nothing : m_unique;
+}
+
+bool
 BroadcastEnvironment::OfferFirst()
+{
+    m_sparing = IsTreeWaiting() ? Sparing::NEARLY_ALL : Sparing::NOTHING;
+    if (m_sparing == Sparing::NOTHING)
+    {
+        return OfferSomething();
+    }
+    return Offer(true, 0) || OfferMore();
+}
+
+bool
+BroadcastEnvironment::OfferSomething()
 {
     if (Offer(true, 0) || m_selectable.empty())
     {
@@ -233,14 +283,32 @@ BroadcastEnvironment::OfferFirst()
 bool
 BroadcastEnvironment::IsDue(uint32_t tree, const Stagger& stagger) const
 {
-    const double nDue =
-        m_nChunks * (stagger.atOnce + stagger.rate * (m_round - 1.0) / m_firstTarget);
-    return m_place[m_selectable[tree]] < nDue;
+    const double time = (m_round - 1.0) / m_firstTarget;
+    const uint32_t place = m_place[m_selectable[tree]];
+    if (stagger.wideFrom > 0 && place >= m_nNarrowRoots)
+    {
+        return time >= stagger.wideFrom;
+    }
+    const uint32_t nTrees = stagger.wideFrom > 0 ? m_nNarrowRoots : m_nChunks;
+    return place < nTrees * (stagger.atOnce + stagger.rate * time);
 }
 
 bool
 BroadcastEnvironment::OfferMore()
 {
+    if (m_sparing == Sparing::NEARLY_ALL)
+    {
+        m_sparing = Sparing::WHERE_TIME_IS_LEFT;
+        if (Offer(true, 0))
+        {
+            return true;
+        }
+    }
+    if (m_sparing == Sparing::WHERE_TIME_IS_LEFT && m_nTransfersLeft == m_nLeftBefore)
+    {
+        m_sparing = Sparing::NOTHING;
+        return OfferSomething();
+    }
     return false;
 }
 
@@ -394,9 +462,10 @@ BroadcastEnvironment::FindStock(NodeId sender, NodeId receiver) const
     Stock stock;
     const uint64_t* sendable = m_sendable.GetRow(sender);
     const uint64_t* refused = m_refused.GetRow(receiver);
-    for (std::size_t i = 0; i < m_active.size(); ++i)
+    const std::vector<uint64_t>& offered = GetOffered(sender, receiver);
+    for (std::size_t i = 0; i < offered.size(); ++i)
     {
-        const uint64_t word = sendable[i] & m_active[i] & ~refused[i];
+        const uint64_t word = sendable[i] & offered[i] & ~refused[i];
         ForEachBit(&word, 1, [&](ChunkId bit) {
             const uint32_t holders = m_nHolders[i * BitMatrix::WORD_BITS + bit];
             ++stock.nChunks;
@@ -491,6 +560,10 @@ void
 BroadcastEnvironment::Apply(uint32_t item, const Path& path, WorkloadList& round)
 {
     const NodeId receiver = path.back();
+    if (m_sparing == Sparing::NEARLY_ALL && m_isNarrow[path.front()])
+    {
+        m_sendingLess.push_back(path.front()); // others have it now, too
+    }
     m_held.Set(receiver, item);
     AddHolder(receiver, item);
     m_spread.Cover(receiver, item);

@@ -27,6 +27,12 @@ namespace ns3::allreduce
  * In a staggered broadcast a tree is worked on from the round on in which the upper policy selects
  * it. Read backwards, its reduce ends early, so that its sums can be broadcast while others are
  * still reduced. Else all trees are worked on from the first round, and there is nothing to select.
+ *
+ * As long as trees wait, a staggered broadcast spares the *narrow* servers, which need all of the
+ * time to receive what they miss: over switches they send only what nobody else has, and to others
+ * only where time presses. Read backwards, what they would send is what they would receive to be
+ * merged; without it they can receive sums that are final, which they need all of the time for,
+ * too.
  */
 class BroadcastEnvironment : public PlanningEnvironment
 {
@@ -56,6 +62,14 @@ class BroadcastEnvironment : public PlanningEnvironment
     RoundOutcome EndRound() override;
 
   private:
+    /// What narrow servers are spared.
+    enum class Sparing
+    {
+        NEARLY_ALL,         //!< they send what nobody else has to wide servers
+        WHERE_TIME_IS_LEFT, //!< they also serve those that have no slack
+        NOTHING             //!< they send like others
+    };
+
     /// What a sender has for a receiver.
     struct Stock
     {
@@ -78,6 +92,10 @@ class BroadcastEnvironment : public PlanningEnvironment
     uint32_t CountRoundsToReceive(NodeId server) const;
     RegionSupply::RoomLeft GetRoomLeft() const;
     Stock FindStock(NodeId sender, NodeId receiver) const;
+    const std::vector<uint64_t>& GetOffered(NodeId sender, NodeId receiver) const override;
+    void FindNarrow();
+    bool IsTreeWaiting() const;
+    bool OfferSomething();
 
     const BroadcastLimits m_limits;               //!< what to leave to others
     std::vector<std::vector<uint32_t>> m_inTaken; //!< [round][server]: of its in-capacity
@@ -86,6 +104,9 @@ class BroadcastEnvironment : public PlanningEnvironment
     std::vector<ChunkId> m_turns;                 //!< chunks in the order to begin
     std::vector<uint32_t> m_place;                //!< by chunk: where it is in m_turns
     std::vector<bool> m_isBegun;                  //!< by chunk: has been selected
+    std::vector<bool> m_isNarrow;                 //!< by server: no slack at the start
+    uint32_t m_nNarrowRoots{0};                   //!< trees whose root is narrow
+    Sparing m_sparing{Sparing::NOTHING};          //!< at present
 
     BitMatrix m_held;     //!< [server][chunk]: can be sent from the next round on
     BitMatrix m_initial;  //!< [server][chunk]: held from the start
@@ -96,6 +117,8 @@ class BroadcastEnvironment : public PlanningEnvironment
     double m_shareOfWork{0};                 //!< of what all ports could do until the target
     uint32_t m_firstTarget{0};               //!< m_target at the start
     double m_meanHolders{1};                 //!< at the beginning of the round
+    uint64_t m_nLeftBefore{0};               //!< m_nTransfersLeft at the beginning of the round
+    const std::vector<uint64_t> m_nothing;   //!< no item
 };
 
 } // namespace ns3::allreduce

@@ -54,6 +54,7 @@ PlanningEnvironment::PlanningEnvironment(const Topology& topology,
     m_refused = BitMatrix(m_nServers, nItems);
     m_rarity.resize(nItems, 0);
     m_active.resize(nItems / BitMatrix::WORD_BITS, 0);
+    m_unique.resize(m_active.size(), 0);
     m_found.resize(m_active.size(), 0);
     for (PortOptions& options : m_options)
     {
@@ -90,7 +91,20 @@ PlanningEnvironment::Offer(bool isLimited, uint32_t firstItem)
             m_active[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
         }
     }
+    FindUnique();
     return SearchAll();
+}
+
+void
+PlanningEnvironment::FindUnique()
+{
+    std::fill(m_unique.begin(), m_unique.end(), 0);
+    for (uint32_t item = 0; item < m_rarity.size(); ++item)
+    {
+        const uint64_t bit = uint64_t{m_rarity[item] == 1} << item % BitMatrix::WORD_BITS;
+        const std::size_t word = item / BitMatrix::WORD_BITS;
+        m_unique[word] |= bit & m_active[word];
+    }
 }
 
 void
@@ -284,11 +298,13 @@ PlanningEnvironment::AddSender(uint32_t port, NodeId server, uint32_t distance, 
     options.senders.push_back({server, distance, out});
     ++m_nCompeting[out];
     m_portsOfOut[out].push_back(port);
+    const NodeId receiver = m_around.ports[port].server;
     const uint64_t* sendable = m_sendable.GetRow(server);
-    const uint64_t* refused = m_refused.GetRow(m_around.ports[port].server);
+    const uint64_t* refused = m_refused.GetRow(receiver);
+    const std::vector<uint64_t>& offered = GetOffered(server, receiver);
     for (std::size_t i = 0; i < m_found.size(); ++i)
     {
-        m_found[i] |= sendable[i] & m_active[i] & ~refused[i];
+        m_found[i] |= sendable[i] & offered[i] & ~refused[i];
     }
 }
 
@@ -297,9 +313,10 @@ PlanningEnvironment::CanSendSomething(NodeId sender, NodeId receiver) const
 {
     const uint64_t* sendable = m_sendable.GetRow(sender);
     const uint64_t* refused = m_refused.GetRow(receiver);
-    for (std::size_t i = 0; i < m_active.size(); ++i)
+    const std::vector<uint64_t>& offered = GetOffered(sender, receiver);
+    for (std::size_t i = 0; i < offered.size(); ++i)
     {
-        if (sendable[i] & m_active[i] & ~refused[i])
+        if (sendable[i] & offered[i] & ~refused[i])
         {
             return true;
         }
@@ -468,12 +485,14 @@ PlanningEnvironment::FindItems(uint32_t port,
                                uint32_t most,
                                std::vector<uint32_t>& items) const
 {
+    const NodeId receiver = m_around.ports[port].server;
     const uint64_t* sendable = m_sendable.GetRow(sender.server);
-    const uint64_t* refused = m_refused.GetRow(m_around.ports[port].server);
+    const uint64_t* refused = m_refused.GetRow(receiver);
+    const std::vector<uint64_t>& offered = GetOffered(sender.server, receiver);
     items.clear();
-    for (std::size_t i = 0; i < m_active.size(); ++i)
+    for (std::size_t i = 0; i < offered.size(); ++i)
     {
-        const uint64_t word = sendable[i] & m_active[i] & ~refused[i];
+        const uint64_t word = sendable[i] & offered[i] & ~refused[i];
         ForEachBit(&word, 1, [&](uint32_t bit) {
             items.push_back(i * BitMatrix::WORD_BITS + bit);
         });
@@ -569,6 +588,7 @@ PlanningEnvironment::Commit(uint32_t port, uint32_t item, WorkloadList& round)
     const NodeId receiver = m_path.back();
     m_sendingLess.clear();
     Apply(item, m_path, round);
+    m_unique[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
     --m_nOpen[receiver];
 
     for (const uint32_t changed : m_changed)

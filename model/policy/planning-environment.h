@@ -20,11 +20,13 @@ namespace ns3::allreduce
 
 /// @ingroup allreduce
 /// A fixed rule for when trees of a staggered broadcast begin: some at once, the others evenly over
-/// time.
+/// time; those of wide roots perhaps all together at some time.
 struct Stagger
 {
-    float atOnce; //!< share of the trees that begin in the first round
-    float rate;   //!< share of the trees that begin until the target is reached, beyond these
+    float atOnce;      //!< share of the trees that begin in the first round
+    float rate;        //!< share of the trees that begin until the target is reached, beyond these
+    float wideFrom{0}; //!< if not 0: when trees of wide roots begin, against the target; the shares
+                       //!< are then of the other trees
 };
 
 /**
@@ -268,6 +270,16 @@ class PlanningEnvironment
     virtual bool IsReceiving(NodeId server) const = 0;
 
     /**
+     * @param sender a server
+     * @param receiver another
+     * @return bits of the items that the one may send to the other if it has them
+     */
+    virtual const std::vector<uint64_t>& GetOffered(NodeId sender, NodeId receiver) const
+    {
+        return m_active;
+    }
+
+    /**
      * A workload was picked: change masks and counts.
      *
      * @param item what it carries
@@ -327,6 +339,7 @@ class PlanningEnvironment
     std::vector<ChunkId> m_selectable;  //!< trees that the upper policy may select or not
     std::vector<bool> m_isSelected;     //!< by chunk: in the last round that asked
     std::vector<uint64_t> m_active;     //!< bits of the items that are offered
+    std::vector<uint64_t> m_unique;     //!< of these, the items that only one server has
     std::vector<uint32_t> m_free;       //!< by directed link: workloads that it still takes
     std::vector<uint32_t> m_nOpen;      //!< by server: workloads that it can still receive
     std::vector<uint32_t> m_takenLater; //!< by server: in later rounds, others receive so much
@@ -338,6 +351,7 @@ class PlanningEnvironment
     std::vector<uint32_t> m_openPorts;  //!< ascending
 
   private:
+    void FindUnique();
     bool SearchAll();
     void SearchPort(uint32_t port);
     void SearchPortsOf(NodeId server);

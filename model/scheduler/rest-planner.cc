@@ -278,8 +278,10 @@ PlanOverlapping(const AllReduceState& state,
                 const BroadcastPlanner& reducePlanner,
                 const LimitedBroadcastPlanner& broadcastPlanner)
 {
-    const std::vector<WorkloadList> reduceRounds =
+    std::vector<WorkloadList> reduceRounds =
         DropEmptyReduces(state, Mirror(reducePlanner(MakeMirroredReduce(state))));
+    // A mirrored plan does everything as late as possible: early, it leaves the broadcast more.
+    reduceRounds = Compactor(state).Compact({&reduceRounds});
     const std::vector<WorkloadList> broadcastRounds =
         broadcastPlanner(MakeBroadcast(state), FindLimitsBeside(state, reduceRounds));
     return Compactor(state).Compact({&reduceRounds, &broadcastRounds});
