@@ -173,21 +173,36 @@ class MaskTestCase : public TestCase
                                topology.GetName());
                 }
             }
-            CheckDrawn(mode, 1, 0, "partial");
+            CheckPartial(mode);
         }
-        CheckDrawn(PlanMode::MIRRORED, 0, 1, "limited");
+        CheckHalves();
     }
 
-    void CheckDrawn(PlanMode mode, double partial, double limited, const std::string& name)
+    void CheckPartial(PlanMode mode)
     {
         TrainingConfig config;
         config.mode = GetPlanModeName(mode);
-        config.partial = partial;
-        config.limited = limited;
+        config.partial = 1;
         for (uint64_t seed = 1; seed <= 30; ++seed)
         {
-            CheckModes(DrawTrainingProblem(config, seed), mode, name + std::to_string(seed));
+            CheckModes(DrawTrainingProblem(config, seed), mode, "partial " + std::to_string(seed));
         }
+    }
+
+    void CheckHalves()
+    {
+        const PolicyWeights weights = PolicyWeights::MakeInitial(PlanMode::MIRRORED, 1);
+        uint32_t nStaggered = 0;
+        constexpr uint32_t N_HALVES = 30;
+        for (uint64_t seed = 1; seed <= N_HALVES; ++seed)
+        {
+            const TrainingProblem half = DrawHalf({}, seed, weights);
+            CheckModes(half, PlanMode::MIRRORED, "half " + std::to_string(seed));
+            nStaggered += half.stagger.has_value();
+            NS_TEST_ASSERT_MSG_EQ(half.limits.taken.empty(), half.stagger.has_value(), "either");
+        }
+        NS_TEST_ASSERT_MSG_GT(nStaggered, N_HALVES / 4, "reduces");
+        NS_TEST_ASSERT_MSG_LT(nStaggered, N_HALVES * 3 / 4, "broadcasts");
     }
 
     void CheckModes(const TrainingProblem& problem, PlanMode planMode, const std::string& name)

@@ -24,7 +24,9 @@ MakeSmallConfig()
     TrainingConfig config;
     config.topologies = {"bcube:3,1", "dcell:2,1"};
     config.validation = {"bcube:3,1", "dcell:3,1"};
+    config.staggered_topologies = {"bcube:3,1", "dcell:3,1"};
     config.problems = 2;
+    config.halves = 2;
     config.rollouts = 4;
     config.iterations = 4;
     config.validation_every = 2;
@@ -178,7 +180,7 @@ class LearningTestCase : public TestCase
         config.validation_every = 25;
         config.validation_from = 1;
         config.validation_drawn = 1;
-        config.limited = 0;
+        config.halves = 0;
         config.validation_staggered = 0;
         PolicyTrainer trainer(config);
         const double before = Validate(trainer.GetWeights(), config).excessRounds;

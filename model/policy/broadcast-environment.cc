@@ -9,22 +9,43 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 namespace ns3::allreduce
 {
 
+namespace
+{
+
+/// @return limits for all chunks, and for all rounds before the last of them is final
+BroadcastLimits
+Complete(BroadcastLimits limits, std::size_t nLinks, uint32_t nChunks)
+{
+    uint32_t nRounds = limits.taken.size();
+    for (const uint32_t round : limits.firstRounds)
+    {
+        nRounds = std::max(nRounds, round);
+    }
+    limits.taken.resize(nRounds, std::vector<uint32_t>(nLinks, 0));
+    limits.firstRounds.resize(nChunks, 0);
+    return limits;
+}
+
+} // namespace
+
 BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
                                            BroadcastLimits limits,
                                            bool isStaggered)
     : PlanningEnvironment(*problem.topology, problem.capacity, problem.nChunks, PlanMode::MIRRORED),
-      m_limits(std::move(limits)),
+      m_limits(Complete(std::move(limits), m_capacity.size(), m_nChunks)),
       m_regions(*problem.topology, m_capacity, problem.nChunks),
       m_isBegun(m_nChunks, !isStaggered),
       m_held(problem.holders),
       m_initial(problem.holders),
       m_spread(m_around, m_nChunks),
       m_nHolders(m_spread.GetCounts()),
+      m_widest(*std::max_element(m_around.inCapacity.begin(), m_around.inCapacity.end())),
       m_nothing(m_active.size(), 0)
 {
     const BitMatrix receivers = FindReceivers(problem);
@@ -57,9 +78,9 @@ BroadcastEnvironment::BroadcastEnvironment(const BroadcastProblem& problem,
             }
         }
     }
+    FindTaken();
     FindNarrow();
     FindTurns();
-    FindTaken();
     m_target = GetRoundsNeeded();
     m_firstTarget = m_target;
     m_shareOfWork = Share(m_nTransfersLeft, double(m_totalInCapacity) * m_target);
@@ -116,7 +137,6 @@ BroadcastEnvironment::FindTaken()
             if (m_topology.IsServer(target))
             {
                 m_inTaken.back()[target] += round[link];
-                m_takenLater[target] += round[link];
             }
         }
     }
@@ -136,17 +156,36 @@ BroadcastEnvironment::GetNTransfersLeft() const
     return m_nTransfersLeft;
 }
 
+std::vector<uint32_t>
+BroadcastEnvironment::CountLackingByRound(NodeId server) const
+{
+    std::vector<uint32_t> counts(m_limits.taken.size() + 1, 0);
+    for (ChunkId chunk = 0; chunk < m_limits.firstRounds.size(); ++chunk)
+    {
+        counts[m_limits.firstRounds[chunk]] += !m_spread.IsHolder(server, chunk);
+    }
+    return counts;
+}
+
 uint32_t
 BroadcastEnvironment::CountRoundsToReceive(NodeId server) const
 {
     const uint32_t capacity = m_around.inCapacity[server];
-    int64_t need = m_inNeed[server];
-    uint32_t rounds = 0;
-    for (std::size_t r = m_round; need > 0 && r < m_inTaken.size(); ++r, ++rounds)
+    uint32_t need = m_inNeed[server];
+    uint32_t round = m_round;
+    if (need > 0 && round < m_limits.taken.size())
     {
-        need -= capacity - m_inTaken[r][server];
+        const std::vector<uint32_t> byRound = CountLackingByRound(server);
+        uint32_t nFinal = std::accumulate(byRound.begin(), byRound.begin() + round, 0U);
+        for (; need > 0 && round < m_limits.taken.size(); ++round)
+        {
+            nFinal += byRound[round];
+            const uint32_t nReceived = std::min(nFinal, capacity - m_inTaken[round][server]);
+            nFinal -= nReceived;
+            need -= nReceived;
+        }
     }
-    return need > 0 ? rounds + (need + capacity - 1) / capacity : rounds;
+    return round - m_round + (need > 0 ? (need + capacity - 1) / capacity : 0);
 }
 
 uint32_t
@@ -156,11 +195,6 @@ BroadcastEnvironment::GetRoundsNeeded() const
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         rounds = std::max(rounds, m_round + CountRoundsToReceive(server));
-    }
-    for (ChunkId chunk = 0; chunk < m_limits.firstRounds.size(); ++chunk)
-    {
-        const bool isComplete = m_nHolders[chunk] == m_nServers;
-        rounds = std::max(rounds, isComplete ? 0 : m_limits.firstRounds[chunk] + 1);
     }
     return rounds;
 }
@@ -173,6 +207,7 @@ BroadcastEnvironment::TakeStock()
         std::copy_n(m_held.GetRow(server), m_held.GetRowWords(), m_sendable.GetRow(server));
     }
     MakeRoom();
+    FindLost();
     m_nHoldersBefore = m_nHolders;
     m_nLeftBefore = m_nTransfersLeft;
     double sum = 0;
@@ -197,7 +232,6 @@ BroadcastEnvironment::MakeRoom()
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             m_nOpen[server] -= m_inTaken[round][server];
-            m_takenLater[server] -= m_inTaken[round][server];
         }
     }
     for (ChunkId chunk = 0; chunk < m_limits.firstRounds.size(); ++chunk)
@@ -208,6 +242,37 @@ BroadcastEnvironment::MakeRoom()
             m_sendable.Clear(server, chunk);
         }
     }
+}
+
+void
+BroadcastEnvironment::FindLost()
+{
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        m_lostLater[server] = m_round <= m_limits.taken.size() ? CountLostLater(server) : 0;
+    }
+}
+
+int64_t
+BroadcastEnvironment::CountLostLater(NodeId server) const
+{
+    const int64_t capacity = m_around.inCapacity[server];
+    const std::vector<uint32_t> byRound = CountLackingByRound(server);
+    int64_t nTaken = 0;    // in the rounds after this one
+    int64_t nPossible = 0; // receives in these rounds
+    int64_t nLate = 0;     // chunks that are final only then
+    int64_t slackLater = std::numeric_limits<int64_t>::max();
+    for (uint32_t round = m_target; round-- > m_round;)
+    {
+        const int64_t taken = round < m_limits.taken.size() ? m_inTaken[round][server] : 0;
+        nTaken += taken;
+        nPossible += capacity - taken;
+        nLate += round < byRound.size() ? byRound[round] : 0;
+        // What is final only from this round on has to come from this round on.
+        slackLater = std::min(slackLater, nPossible - nLate);
+    }
+    const int64_t slack = nPossible + m_nOpen[server] - m_inNeed[server];
+    return nTaken + std::max<int64_t>(0, slack - slackLater);
 }
 
 void
@@ -246,7 +311,7 @@ const std::vector<uint64_t>&
 BroadcastEnvironment::GetOffered(NodeId sender, NodeId receiver) const
 {
     if (m_sparing == Sparing::NOTHING || !m_isNarrow[sender] ||
-        m_topology.FindDirectedLink(sender, receiver))
+        m_around.direct.Test(receiver, sender))
     {
         return m_active;
     }
@@ -315,11 +380,7 @@ BroadcastEnvironment::OfferMore()
 bool
 BroadcastEnvironment::MayWait() const
 {
-    const std::vector<uint32_t>& first = m_limits.firstRounds;
-    return m_round < m_limits.taken.size() ||
-           std::any_of(first.begin(), first.end(), [&](uint32_t round) {
-               return round >= m_round;
-           });
+    return m_round <= m_limits.taken.size();
 }
 
 void
@@ -336,18 +397,18 @@ BroadcastEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
         nWithout += GetSlack(server) <= 0;
     }
     uint32_t nBegun = 0;
+    uint32_t nBegunOfNarrow = 0;
     uint32_t nUnderWay = 0;
     uint32_t nForNeediest = 0;
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         const bool isComplete = m_nHolders[chunk] == m_nServers;
         nBegun += m_isBegun[chunk] || isComplete;
+        nBegunOfNarrow += m_isNarrow[m_roots[chunk]] && (m_isBegun[chunk] || isComplete);
         nUnderWay += m_isBegun[chunk] && !isComplete;
         nForNeediest += m_isBegun[chunk] && !m_spread.IsHolder(neediest, chunk);
     }
     const float time = Share(m_round - 1, m_firstTarget);
-    const uint32_t widest =
-        *std::max_element(m_around.inCapacity.begin(), m_around.inCapacity.end());
     rows.clear();
     for (const ChunkId chunk : m_selectable)
     {
@@ -365,10 +426,12 @@ BroadcastEnvironment::WriteTreeFeatures(std::vector<float>& rows) const
             std::log2(static_cast<float>(m_nServers)) / 7,
             std::log2(1 + Share(m_nChunks, m_nServers)) / 2,
             m_totalInCapacity / static_cast<float>(m_nServers) / 4,
-            Share(m_around.inCapacity[root], widest),
-            root == neediest ? 1.0F : 0.0F,
+            Share(m_around.inCapacity[root], m_widest),
+            m_isNarrow[root] ? 1.0F : 0.0F,
             GetSlack(neediest),
             Share(nWithout, m_nServers),
+            Share(m_nNarrowRoots, m_nChunks),
+            Share(nBegunOfNarrow, m_nNarrowRoots),
         };
         rows.insert(rows.end(), std::begin(features), std::end(features));
     }

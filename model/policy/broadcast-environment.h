@@ -88,6 +88,9 @@ class BroadcastEnvironment : public PlanningEnvironment
     void FindTurns();
     void FindTaken();
     void MakeRoom();
+    void FindLost();
+    int64_t CountLostLater(NodeId server) const;
+    std::vector<uint32_t> CountLackingByRound(NodeId server) const;
     void FindSelectable();
     uint32_t CountRoundsToReceive(NodeId server) const;
     RegionSupply::RoomLeft GetRoomLeft() const;
@@ -112,6 +115,7 @@ class BroadcastEnvironment : public PlanningEnvironment
     BitMatrix m_initial;  //!< [server][chunk]: held from the start
     ChunkSpread m_spread; //!< what is held, coming or not wanted
     const std::vector<uint32_t>& m_nHolders; //!< by chunk: of m_spread
+    const uint32_t m_widest;                 //!< the largest capacity of a server
     std::vector<uint32_t> m_nHoldersBefore;  //!< by chunk, at the beginning of the round
     uint64_t m_nTransfersLeft{0};            //!< sum of m_inNeed
     double m_shareOfWork{0};                 //!< of what all ports could do until the target

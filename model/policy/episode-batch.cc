@@ -156,14 +156,23 @@ EpisodeBatch::WeighSelections(uint32_t index)
 void
 EpisodeBatch::Normalize()
 {
+    // Halves of plans that overlap lose rounds that nobody could save: with one measure for all,
+    // what the others lose would hardly count.
     Moments upper;
     Moments lower;
+    Moments lowerOfHalves;
+    const auto find = [&](std::size_t record, std::size_t decision) -> Moments& {
+        if (m_records[record].decisions[decision].head == PolicyHead::TREE)
+        {
+            return upper;
+        }
+        return m_records[record].isHalf ? lowerOfHalves : lower;
+    };
     for (std::size_t i = 0; i < m_records.size(); ++i)
     {
         for (std::size_t k = 0; k < m_advantages[i].size(); ++k)
         {
-            const bool isUpper = m_records[i].decisions[k].head == PolicyHead::TREE;
-            (isUpper ? upper : lower).Add(m_advantages[i][k]);
+            find(i, k).Add(m_advantages[i][k]);
         }
     }
     for (std::size_t i = 0; i < m_records.size(); ++i)
@@ -175,7 +184,7 @@ EpisodeBatch::Normalize()
             {
                 continue;
             }
-            const Moments& moments = isUpper ? upper : lower;
+            const Moments& moments = find(i, k);
             const double normalized =
                 (m_advantages[i][k] - moments.GetMean()) / moments.GetDeviation();
             m_advantages[i][k] = std::clamp<double>(normalized, -MOST_ADVANTAGE, MOST_ADVANTAGE);

@@ -38,7 +38,7 @@ PlanningEnvironment::PlanningEnvironment(const Topology& topology,
       m_inNeed(m_nServers, 0),
       m_isSelected(nChunks, true),
       m_nOpen(m_nServers, 0),
-      m_takenLater(m_nServers, 0),
+      m_lostLater(m_nServers, 0),
       m_options(m_around.ports.size()),
       m_nCompeting(topology.GetNDirectedLinks(), 0),
       m_isOpen(m_around.ports.size(), false),
@@ -335,7 +335,7 @@ PlanningEnvironment::GetSlack(NodeId server) const
 {
     const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
     const int64_t slack = roundsAfter * m_around.inCapacity[server] + m_nOpen[server] -
-                          static_cast<int64_t>(m_inNeed[server]) - m_takenLater[server];
+                          static_cast<int64_t>(m_inNeed[server]) - m_lostLater[server];
     return ScaleSlack(slack);
 }
 

@@ -342,7 +342,7 @@ class PlanningEnvironment
     std::vector<uint64_t> m_unique;     //!< of these, the items that only one server has
     std::vector<uint32_t> m_free;       //!< by directed link: workloads that it still takes
     std::vector<uint32_t> m_nOpen;      //!< by server: workloads that it can still receive
-    std::vector<uint32_t> m_takenLater; //!< by server: in later rounds, others receive so much
+    std::vector<int64_t> m_lostLater;   //!< by server: what it cannot receive in later rounds
     uint32_t m_round{0};                //!< rounds begun
     uint32_t m_target{0};               //!< rounds that the plan should take
     std::vector<PortOptions> m_options; //!< by port

@@ -91,9 +91,11 @@ const Layout MIRRORED_LAYOUT = {{
         "log of chunks over servers",
         "ports of a server",
         "ports of its root, against the most",
-        "whether its root is the neediest server",
+        "whether its root is narrow",
         "slack of the neediest server",
         "share of servers without slack",
+        "share of trees whose root is narrow",
+        "share of these that have begun",
     },
     // The whole state at the beginning of a round.
     {

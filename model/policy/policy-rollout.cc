@@ -161,7 +161,7 @@ class Rollout
         {
             m_record->selectedShare += static_cast<double>(nSelected) / nTrees;
         }
-        return IsRecording() ? nTrees : 0;
+        return IsRecording() && IsRecordingTrees() ? nTrees : 0;
     }
 
     bool ChooseTree(uint32_t tree, float probability)
@@ -184,7 +184,8 @@ class Rollout
 
     bool IsRecordingTrees() const
     {
-        return m_record && (m_options.mode == RolloutMode::SAMPLE || m_options.recordsTrees);
+        return m_record && (m_options.recordsTrees ||
+                            (m_options.mode == RolloutMode::SAMPLE && !m_options.stagger));
     }
 
     bool IsRecording() const

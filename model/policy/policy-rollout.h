@@ -65,6 +65,7 @@ struct EpisodeRecord
     uint32_t nRoundsNeeded{0};                           //!< rounds that it takes at least
     double lead{0};          //!< rounds fewer than the mean of the rollouts of the same problem
     double selectedShare{0}; //!< of trees that the upper policy selected
+    bool isHalf{false};      //!< a half of a plan whose halves overlap
 
     /**
      * Write down a decision.

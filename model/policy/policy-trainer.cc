@@ -265,23 +265,28 @@ PolicyTrainer::Impl::RollOutStaggered(const PolicyWeights& weights) const
 std::vector<EpisodeRecord>
 PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
 {
-    std::vector<TrainingProblem> problems(config.problems);
-    RunParallel(config.problems, [&](uint32_t i) {
-        problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
+    const uint32_t nHalves = mode == PlanMode::MIRRORED ? config.halves : 0;
+    std::vector<TrainingProblem> problems(config.problems + nHalves);
+    RunParallel(problems.size(), [&](uint32_t i) {
+        const uint64_t seed = MakeSeed(config.seed, iteration, i);
+        problems[i] = i < config.problems ? DrawTrainingProblem(config, seed)
+                                          : DrawHalf(config, seed, weights);
     });
-    std::vector<EpisodeRecord> records(config.problems * config.rollouts);
+    std::vector<EpisodeRecord> records(problems.size() * config.rollouts);
     RunParallel(records.size(), [&](uint32_t i) {
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         options.seed = MakeSeed(config.seed, iteration, 1000 + i);
         const TrainingProblem& problem = problems[i / config.rollouts];
         options.mostRounds = GetMostRounds(problem);
+        options.stagger = problem.stagger;
         if (IsImitating())
         {
             records[i] = Imitate(problem, weights, options);
             return;
         }
         RunRollout(*problem.MakeEnvironment(), weights, options, &records[i]);
+        records[i].isHalf = i >= config.problems * config.rollouts;
     });
     FindLeads(records, config.rollouts);
     return records;

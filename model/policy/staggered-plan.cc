@@ -18,13 +18,15 @@ namespace
 {
 
 /// Rules to try.
-constexpr std::array<Stagger, 6> RULES{{
+constexpr std::array<Stagger, 8> RULES{{
+    {0.06F, 0.7F},
     {0.12F, 0.75F},
     {0.12F, 0.9F},
     {0.25F, 0.75F},
-    {0.25F, 0.9F},
-    {0.4F, 0.75F},
     {0.25F, 1.2F},
+    {1, 0, 0.4F},
+    {1, 0, 0.5F},
+    {1, 0, 0.65F},
 }};
 
 /// How much more or less eager to begin trees the upper policy is made to be.

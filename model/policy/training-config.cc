@@ -34,11 +34,11 @@ ForEachKey(Config& config, Call call)
     call("degraded", config.degraded);
     call("mixed", config.mixed);
     call("partial", config.partial);
-    call("limited", config.limited);
     call("seed", config.seed);
     call("iterations", config.iterations);
     call("imitation", config.imitation);
     call("problems", config.problems);
+    call("halves", config.halves);
     call("rollouts", config.rollouts);
     call("staggered", config.staggered);
     call("upper_from", config.upper_from);

@@ -40,8 +40,11 @@ struct TrainingConfig
                                                   "dcell:3,1",
                                                   "dcell:4,1",
                                                   "dcell:4,1",
+                                                  "dcell:5,1",
+                                                  "jellyfish:8,3,2,*",
                                                   "jellyfish:10,3,2,*",
-                                                  "jellyfish:16,4,1,*"};
+                                                  "jellyfish:12,4,2,*",
+                                                  "jellyfish:18,4,1,*"};
     /// Networks to validate on, as ParseTopology takes them.
     std::vector<std::string> validation{"bcube:3,1",
                                         "bcube:4,1",
@@ -64,11 +67,11 @@ struct TrainingConfig
     double degraded{0.4};              //!< share of problems on networks that lost links
     double mixed{0.2};                 //!< share of problems on networks with wider links
     double partial{0.15};              //!< share of problems in which not all want all chunks
-    double limited{0.25};              //!< share of the others that are halves which overlap
     uint64_t seed{1};                  //!< where chance comes from
     uint32_t iterations{400};          //!< of rollouts and updates
     uint64_t imitation{0};        //!< the first so many follow greedy plans instead of own ones
     uint32_t problems{8};         //!< in an iteration
+    uint64_t halves{3};           //!< problems more: halves of staggered plans; mirrored plans only
     uint32_t rollouts{8};         //!< of each problem
     uint64_t staggered{12};       //!< problems more for the upper policy; mirrored plans only
     uint64_t upper_from{120};     //!< iterations before that, so that the lower one is good

@@ -120,43 +120,40 @@ DropSomeWants(TrainingProblem& owned, Chance& chance)
     problem.wants = std::move(wants);
 }
 
-/// @return first rounds that stagger the trees of a broadcast as an upper policy might
-std::vector<uint32_t>
-DrawFirstRounds(const BroadcastProblem& problem, Chance& chance)
+/// @return whether all servers can receive the same
+bool
+AreServersAlike(const Topology& topology)
 {
-    const uint32_t nRounds = BroadcastEnvironment(problem).GetRoundsNeeded();
-    const uint32_t nServers = problem.topology->GetNServers();
-    const double atOnce = 0.1 + 0.4 * chance.Below(100) / 100;
-    const double rate = 0.6 + 0.6 * chance.Below(100) / 100;
-    const uint32_t chunksPerServer = problem.nChunks / nServers;
-    std::vector<uint32_t> firstRounds;
-    for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
+    const auto capacity = [&](NodeId server) {
+        uint32_t sum = 0;
+        for (const Topology::Port& port : topology.GetPorts(server))
+        {
+            sum += topology.GetCapacity(port.out);
+        }
+        return sum;
+    };
+    for (NodeId server = 1; server < topology.GetNServers(); ++server)
     {
-        const double place = chunk % chunksPerServer * nServers + chunk / chunksPerServer;
-        firstRounds.push_back(std::max(0.0, (place / problem.nChunks - atOnce) / rate * nRounds));
+        if (capacity(server) != capacity(0))
+        {
+            return false;
+        }
     }
-    return firstRounds;
+    return true;
 }
 
-/// Make a broadcast one half of an AllReduce whose halves overlap, either of them.
-void
-DrawLimits(TrainingProblem& owned, Chance& chance)
+/// @return a rule such as an upper policy might follow
+Stagger
+DrawStagger(Chance& chance)
 {
-    auto& problem = std::get<BroadcastProblem>(owned.start);
-    owned.limits.firstRounds = DrawFirstRounds(problem, chance);
+    const auto between = [&](float low, float high) {
+        return low + (high - low) * chance.Below(100) / 100;
+    };
     if (chance.Happens(0.5))
     {
-        return;
+        return {between(0.05F, 0.4F), between(0.6F, 1.2F)};
     }
-    const uint32_t nServers = owned.topology->GetNServers();
-    const AllReduceState state(*owned.topology, MakeRoots(nServers, owned.nChunks / nServers));
-    PlanOverlapping(
-        state,
-        [&](const BroadcastProblem&) { return PlanAtRandom(owned, chance); },
-        [&](const BroadcastProblem&, const BroadcastLimits& limits) {
-            owned.limits = limits;
-            return BroadcastPlan();
-        });
+    return {between(0.5F, 1), 1, between(0.3F, 0.7F)};
 }
 
 BroadcastProblem
@@ -199,7 +196,9 @@ TrainingProblem::MakeEnvironment() const
     {
         return std::make_unique<ForwardEnvironment>(*state);
     }
-    return std::make_unique<BroadcastEnvironment>(std::get<BroadcastProblem>(start), limits);
+    return std::make_unique<BroadcastEnvironment>(std::get<BroadcastProblem>(start),
+                                                  limits,
+                                                  stagger.has_value());
 }
 
 TrainingProblem
@@ -241,23 +240,52 @@ DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
             DropSomeWants(owned, chance);
         }
     }
-    else if (mode == PlanMode::MIRRORED && chance.Happens(config.limited))
-    {
-        DrawLimits(owned, chance);
-    }
     return owned;
+}
+
+TrainingProblem
+DrawHalf(const TrainingConfig& config, uint64_t seed, const PolicyWeights& weights)
+{
+    const TrainingProblem whole = DrawStaggeredProblem(config, seed);
+    Chance chance(seed + 1);
+    TrainingProblem half = MakeFullProblem(PlanMode::MIRRORED,
+                                           *whole.topology,
+                                           whole.nChunks / whole.topology->GetNServers());
+    half.stagger = DrawStagger(chance);
+    if (chance.Happens(0.5))
+    {
+        return half;
+    }
+    PlanOverlapping(
+        std::get<AllReduceState>(whole.start),
+        [&](const BroadcastProblem&) {
+            RolloutOptions options;
+            options.seed = seed;
+            options.stagger = half.stagger;
+            return RunRollout(*half.MakeEnvironment(), weights, options);
+        },
+        [&](const BroadcastProblem&, const BroadcastLimits& limits) {
+            half.limits = limits;
+            return BroadcastPlan();
+        });
+    half.stagger.reset();
+    return half;
 }
 
 TrainingProblem
 DrawStaggeredProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
-    // Where all servers have the same ports there is nothing to win.
-    constexpr double DEGRADED = 0.75;
-    constexpr double SEVERAL_CHUNKS = 0.6;
+    constexpr double DEGRADED = 0.5;
+    constexpr double SEVERAL_CHUNKS = 0.5;
     Topology topology = DrawTopology(config.staggered_topologies, chance);
     const uint32_t chunksPerServer = DrawChunksPerServer(topology, SEVERAL_CHUNKS, chance);
-    topology = Change(topology, DEGRADED, 1 - DEGRADED, chance);
+    topology = Change(topology, DEGRADED, 0, chance);
+    if (AreServersAlike(topology))
+    {
+        // As they are, there is nothing to win.
+        topology = Change(topology, 0, 1, chance);
+    }
     return MakeFullProblem(PlanMode::FORWARD, std::move(topology), chunksPerServer);
 }
 

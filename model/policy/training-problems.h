@@ -6,6 +6,7 @@
 #define ALLREDUCE_TRAINING_PROBLEMS_H
 
 #include "planning-environment.h"
+#include "policy-weights.h"
 #include "training-config.h"
 
 #include "ns3/allreduce-state.h"
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <variant>
 
 namespace ns3::allreduce
@@ -25,6 +27,7 @@ struct TrainingProblem
     std::shared_ptr<const Topology> topology;             //!< the network
     std::variant<BroadcastProblem, AllReduceState> start; //!< what to plan on it
     BroadcastLimits limits;                               //!< of a broadcast
+    std::optional<Stagger> stagger;                       //!< of the trees of a broadcast
     uint32_t nChunks{0};                                  //!< number of chunks
 
     /// @return the problem as the policies see it; the problem must outlive it
@@ -53,6 +56,19 @@ TrainingProblem MakeFullProblem(PlanMode mode, Topology topology, uint32_t chunk
  * @return the problem
  */
 TrainingProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * Draw one half of an AllReduce whose halves overlap: either a broadcast whose trees begin by some
+ * rule, or one beside a reduce that was planned with such a rule.
+ *
+ * @param config what there is to draw from
+ * @param seed the same seed draws the same problem
+ * @param weights plan the reduce
+ * @return the problem
+ */
+TrainingProblem DrawHalf(const TrainingConfig& config, uint64_t seed, const PolicyWeights& weights);
 
 /**
  * @ingroup allreduce
