@@ -228,6 +228,47 @@ class SelectionTestCase : public TestCase
     }
 };
 
+/// What goes on beside a broadcast, and chunks that are final late, cost it rounds.
+class LimitsTestCase : public TestCase
+{
+  public:
+    LimitsTestCase()
+        : TestCase(
+              "A server needs the rounds from when its last chunks are final, if links are free")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // Every server wants two chunks, and gets one in a round.
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({}), 2, "no limits");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 0, 0}, {}}), 5, "chunk 0 is final in round 4");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 4, 0}, {}}), 6, "server 2 gets two from then on");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 0, 0}, MakeTaken(4, 1)}), 6, "and not in round 4");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 0, 0}, MakeTaken(3, 1)}), 5, "there was time");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds({{}, MakeTaken(0, 1)}), 3, "all are final");
+    }
+
+    uint32_t CountRounds(const BroadcastLimits& limits)
+    {
+        const TrainingProblem owned = MakeFullProblem(PlanMode::MIRRORED, m_topology, 1);
+        const auto& problem = std::get<BroadcastProblem>(owned.start);
+        return BroadcastEnvironment(problem, limits).GetRoundsNeeded();
+    }
+
+    /// @return that others send to a server in a round
+    std::vector<std::vector<uint32_t>> MakeTaken(uint32_t round, NodeId server)
+    {
+        const std::vector<uint32_t> nothing(m_topology.GetNDirectedLinks(), 0);
+        std::vector<std::vector<uint32_t>> taken(round + 1, nothing);
+        taken[round][*m_topology.FindDirectedLink(3, server)] = 1;
+        return taken;
+    }
+
+    const Topology m_topology{"star", 3, 1, {{0, 3}, {1, 3}, {2, 3}}}; //!< one switch
+};
+
 /// What narrow servers are spared. The rules are checked with counts of the test's own.
 class SparingTestCase : public TestCase
 {
@@ -518,6 +559,7 @@ class StaggeredPlanTestSuite : public TestSuite
     {
         AddTestCase(new RegionSupplyTestCase);
         AddTestCase(new SelectionTestCase);
+        AddTestCase(new LimitsTestCase);
         AddTestCase(new SparingTestCase);
         AddTestCase(new StaggeredPlanTestCase);
         AddTestCase(new OverlapTestCase);

@@ -28,11 +28,10 @@ namespace ns3::allreduce
  * it. Read backwards, its reduce ends early, so that its sums can be broadcast while others are
  * still reduced. Else all trees are worked on from the first round, and there is nothing to select.
  *
- * As long as trees wait, a staggered broadcast spares the *narrow* servers, which need all of the
- * time to receive what they miss: over switches they send only what nobody else has, and to others
- * only where time presses. Read backwards, what they would send is what they would receive to be
- * merged; without it they can receive sums that are final, which they need all of the time for,
- * too.
+ * As long as trees wait, a staggered broadcast spares the *narrow* servers, those that need all
+ * rounds to receive what they miss: over switches they send only what nobody else has, or to
+ * servers that have no slack. Read backwards, they merge little for others, so that their in-ports
+ * are free for final sums while they still send their own partial ones.
  */
 class BroadcastEnvironment : public PlanningEnvironment
 {
@@ -65,8 +64,8 @@ class BroadcastEnvironment : public PlanningEnvironment
     /// What narrow servers are spared.
     enum class Sparing
     {
-        NEARLY_ALL,         //!< they send what nobody else has to wide servers
-        WHERE_TIME_IS_LEFT, //!< they also serve those that have no slack
+        NEARLY_ALL,         //!< they send what nobody else has, to wide servers
+        WHERE_TIME_IS_LEFT, //!< they send what they have, to servers without slack
         NOTHING             //!< they send like others
     };
 
