@@ -248,6 +248,19 @@ class LimitsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 0, 0}, MakeTaken(4, 1)}), 6, "and not in round 4");
         NS_TEST_EXPECT_MSG_EQ(CountRounds({{4, 0, 0}, MakeTaken(3, 1)}), 5, "there was time");
         NS_TEST_EXPECT_MSG_EQ(CountRounds({{}, MakeTaken(0, 1)}), 3, "all are final");
+        NS_TEST_EXPECT_MSG_EQ(FindLeastSlack({}), 0, "two rounds for two chunks");
+        NS_TEST_EXPECT_MSG_EQ(FindLeastSlack({{4, 0, 0}, {}}), 0, "one round for chunk 0");
+        NS_TEST_EXPECT_MSG_EQ(FindLeastSlack({{0, 0, 0}, MakeTaken(3, 1)}), 0, "over in time");
+    }
+
+    float FindLeastSlack(const BroadcastLimits& limits)
+    {
+        const TrainingProblem owned = MakeFullProblem(PlanMode::MIRRORED, m_topology, 1);
+        BroadcastEnvironment environment(std::get<BroadcastProblem>(owned.start), limits);
+        environment.BeginRound();
+        const auto& names = GetPolicyFeatures(PlanMode::MIRRORED, PolicyHead::VALUE);
+        const auto slack = std::find(names.begin(), names.end(), "least slack");
+        return environment.MakeValueFeatures()[slack - names.begin()];
     }
 
     uint32_t CountRounds(const BroadcastLimits& limits)
