@@ -362,15 +362,12 @@ PlanningEnvironment::UseLinks()
         const NodeId source = m_topology.GetSource(link);
         if (m_topology.IsServer(source))
         {
-            std::vector<uint32_t> ports = std::move(m_portsOfOut[link]);
-            m_portsOfOut[link].clear();
             // A port that was searched several times is there as often.
-            std::sort(ports.begin(), ports.end());
-            ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-            for (const uint32_t port : ports)
+            for (const uint32_t port : m_portsOfOut[link])
             {
                 DropSender(port, link);
             }
+            m_portsOfOut[link].clear();
             continue;
         }
         for (const uint32_t port : m_openPorts)
