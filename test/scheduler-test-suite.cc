@@ -10,6 +10,7 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
 #include "ns3/planned-scheduler.h"
+#include "ns3/ring-order.h"
 #include "ns3/round-builder.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
@@ -866,6 +867,49 @@ class DisconnectedTestCase : public TestCase
     }
 };
 
+/// The ring of a network whose servers have one port each.
+class RingPathsTestCase : public TestCase
+{
+  public:
+    RingPathsTestCase()
+        : TestCase("A ring that follows the network shares no link and makes no detours")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // The way back of the tour itself has 18 links in fattree:4, whose pods are 6 apart.
+        CheckRing("fattree:4", 6);
+        CheckRing("fattree:6", 6);
+        CheckRing("jellyfish:10,3,2", 5);
+        CheckRing("jellyfish:20,5,3", 6);
+        CheckRing("bcube:8,0", 2);
+    }
+
+    void CheckRing(const std::string& spec, std::size_t longest)
+    {
+        const Topology topology = ParseTopology(spec);
+        const Ring ring = FindRing(topology, 1);
+        std::vector<uint32_t> used(topology.GetNDirectedLinks(), 0);
+        std::size_t most = 0;
+        for (std::size_t i = 0; i < ring.order.size(); ++i)
+        {
+            const Path& path = ring.paths[i];
+            NS_TEST_ASSERT_MSG_EQ(path.front(), ring.order[i], spec);
+            NS_TEST_ASSERT_MSG_EQ(path.back(), ring.order[(i + 1) % ring.order.size()], spec);
+            for (std::size_t k = 0; k + 1 < path.size(); ++k)
+            {
+                const auto link = topology.FindDirectedLink(path[k], path[k + 1]);
+                NS_TEST_ASSERT_MSG_EQ(link.has_value(), true, spec);
+                NS_TEST_ASSERT_MSG_LT_OR_EQ(++used[*link], topology.GetCapacity(*link), spec);
+            }
+            most = std::max(most, path.size() - 1);
+        }
+        NS_TEST_EXPECT_MSG_EQ(most, longest, spec);
+    }
+};
+
 /// @brief More samples are never worse.
 class SamplesTestCase : public TestCase
 {
@@ -925,6 +969,7 @@ class SchedulerTestSuite : public TestSuite
         AddTestCase(new DisconnectedTestCase);
         AddTestCase(new ReplanTestCase);
         AddTestCase(new SamplesTestCase);
+        AddTestCase(new RingPathsTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new PropertyTestCase("the smallest and oddest networks", MakeOddNetworks, 3));
         AddTestCase(new PropertyTestCase(

@@ -27,9 +27,11 @@ struct Ring
  * Find an order of the servers that follows the topology.
  *
  * Where every server has one port, it is a depth-first tour of the switches, which uses each
- * direction of a link at most once. Elsewhere it is a Hamiltonian cycle of servers that share a
- * switch or a link, found by rotations and extensions (Posa); each server then sends on one port
- * and receives on one. Where no cycle is found, it is a depth-first tour of the whole network.
+ * direction of a link at most once; paths then take short cuts over links that are free, above all
+ * the way back from the last server to the first. Elsewhere it is a Hamiltonian cycle of servers
+ * that share a switch or a link, found by rotations and extensions (Posa); each server then sends
+ * on one port and receives on one. Where no cycle is found, it is a depth-first tour of the whole
+ * network.
  *
  * @param topology the network, its servers connected
  * @param seed where the search begins
