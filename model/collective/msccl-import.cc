@@ -7,6 +7,7 @@
 #include "msccl-program.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/switch-path-search.h"
 
 #include <algorithm>
 #include <map>
@@ -24,16 +25,14 @@ constexpr uint32_t NONE = UINT32_MAX;
 /// To find races each threadblock keeps a number for every other one.
 constexpr std::size_t MOST_BLOCKS = 16384;
 
-/// Finds shortest paths of switches over links with room in the present round. (The schedulers'
-/// ResidualRouter does this for an AllReduceState, and lives in a layer above this one.)
+/// Finds paths over links with room in the present round.
 class RoundRouter
 {
   public:
     explicit RoundRouter(const Topology& topology)
         : m_topology(topology),
           m_load(topology.GetNDirectedLinks(), 0),
-          m_reachedIn(topology.GetNNodes(), 0),
-          m_arrivedBy(topology.GetNNodes(), 0)
+          m_search(topology)
     {
     }
 
@@ -45,51 +44,24 @@ class RoundRouter
     /// Find a path and occupy it. @return the path, empty if there is none
     Path Occupy(NodeId from, NodeId to)
     {
-        if (!Search(from, to))
+        const auto hasRoom = [&](DirectedLinkId link) {
+            return m_load[link] < m_topology.GetCapacity(link);
+        };
+        Path path;
+        if (m_search.Find(from, to, SwitchPathSearch::ANY_LENGTH, hasRoom, path))
         {
-            return {};
+            for (std::size_t i = 0; i + 1 < path.size(); ++i)
+            {
+                ++m_load[*m_topology.FindDirectedLink(path[i], path[i + 1])];
+            }
         }
-        Path path{to};
-        while (path.back() != from)
-        {
-            const DirectedLinkId link = m_arrivedBy[path.back()];
-            ++m_load[link];
-            path.push_back(m_topology.GetSource(link));
-        }
-        std::reverse(path.begin(), path.end());
         return path;
     }
 
   private:
-    bool Search(NodeId from, NodeId to)
-    {
-        ++m_search;
-        m_queue.assign(1, from);
-        m_reachedIn[from] = m_search;
-        for (std::size_t i = 0; i < m_queue.size() && m_reachedIn[to] != m_search; ++i)
-        {
-            for (const Topology::Port& port : m_topology.GetPorts(m_queue[i]))
-            {
-                if (m_reachedIn[port.neighbor] == m_search ||
-                    (m_topology.IsServer(port.neighbor) && port.neighbor != to) ||
-                    m_load[port.out] == m_topology.GetCapacity(port.out))
-                {
-                    continue;
-                }
-                m_reachedIn[port.neighbor] = m_search;
-                m_arrivedBy[port.neighbor] = port.out;
-                m_queue.push_back(port.neighbor);
-            }
-        }
-        return m_reachedIn[to] == m_search;
-    }
-
-    const Topology& m_topology;              //!< the network
-    std::vector<uint32_t> m_load;            //!< by directed link: workloads of this round
-    uint32_t m_search{0};                    //!< number of the present search
-    std::vector<uint32_t> m_reachedIn;       //!< by node: the last search that reached it
-    std::vector<DirectedLinkId> m_arrivedBy; //!< by node reached: the link to it
-    std::vector<NodeId> m_queue;             //!< nodes in the order they were reached
+    const Topology& m_topology;   //!< the network
+    std::vector<uint32_t> m_load; //!< by directed link: workloads of this round
+    SwitchPathSearch m_search;    //!< finds them
 };
 
 /**

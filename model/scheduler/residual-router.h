@@ -6,10 +6,9 @@
 #define ALLREDUCE_RESIDUAL_ROUTER_H
 
 #include "ns3/allreduce-state.h"
-#include "ns3/allreduce-topology.h"
+#include "ns3/switch-path-search.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace ns3::allreduce
 {
@@ -40,12 +39,7 @@ class ResidualRouter
                   Path& path);
 
   private:
-    const Topology& m_topology;        //!< the network
-    uint32_t m_search{0};              //!< number of the present search
-    std::vector<uint32_t> m_reachedIn; //!< by node: the last search that reached it
-    std::vector<NodeId> m_previous;    //!< by node reached: where from
-    std::vector<uint32_t> m_length;    //!< by node reached: links to it
-    std::vector<NodeId> m_queue;       //!< nodes in the order they were reached
+    SwitchPathSearch m_search; //!< does the work
 };
 
 } // namespace ns3::allreduce

@@ -5,6 +5,7 @@
 #include "ring-order.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/switch-path-search.h"
 
 #include <algorithm>
 #include <boost/random/uniform_int_distribution.hpp>
@@ -101,74 +102,32 @@ class DepthFirstTour
     std::vector<NodeId> m_order;  //!< servers in the order of the tour
 };
 
-/// Paths that share no link beyond its capacity, made shorter one by one.
-class PathShortener
+/// Replace paths one by one by shortest ones over links that the others leave free.
+void
+TakeShortCuts(const Topology& topology, std::vector<Path>& paths)
 {
-  public:
-    PathShortener(const Topology& topology, std::vector<Path>& paths)
-        : m_topology(topology),
-          m_paths(paths),
-          m_used(topology.GetNDirectedLinks(), 0)
-    {
-        for (const Path& path : paths)
-        {
-            Use(path, 1);
-        }
-    }
-
-    /// Replace every path by a shortest one over links that the others leave free.
-    void Run()
-    {
-        for (Path& path : m_paths)
-        {
-            Use(path, -1);
-            path = FindShortest(path.front(), path.back());
-            Use(path, 1);
-        }
-    }
-
-  private:
-    static constexpr NodeId NONE = ~NodeId{0};
-
-    void Use(const Path& path, int32_t workloads)
-    {
+    std::vector<uint32_t> used(topology.GetNDirectedLinks(), 0);
+    const auto use = [&](const Path& path, int32_t workloads) {
         for (std::size_t i = 0; i + 1 < path.size(); ++i)
         {
-            m_used[*m_topology.FindDirectedLink(path[i], path[i + 1])] += workloads;
+            used[*topology.FindDirectedLink(path[i], path[i + 1])] += workloads;
         }
-    }
-
-    /// @return a path; there is one, the one from before
-    Path FindShortest(NodeId from, NodeId to) const
+    };
+    const auto hasRoom = [&](DirectedLinkId link) {
+        return used[link] < topology.GetCapacity(link);
+    };
+    for (const Path& path : paths)
     {
-        std::vector<NodeId> next(m_topology.GetNNodes(), NONE);
-        std::vector<NodeId> queue{to};
-        for (std::size_t i = 0; next[from] == NONE; ++i)
-        {
-            for (const Topology::Port& port : m_topology.GetPorts(queue[i]))
-            {
-                const DirectedLinkId in = Reverse(port.out);
-                const bool hasRoom = m_used[in] < static_cast<int32_t>(m_topology.GetCapacity(in));
-                const bool isRelay = m_topology.IsServer(port.neighbor) && port.neighbor != from;
-                if (hasRoom && !isRelay && port.neighbor != to && next[port.neighbor] == NONE)
-                {
-                    next[port.neighbor] = queue[i];
-                    queue.push_back(port.neighbor);
-                }
-            }
-        }
-        Path path{from};
-        while (path.back() != to)
-        {
-            path.push_back(next[path.back()]);
-        }
-        return path;
+        use(path, 1);
     }
-
-    const Topology& m_topology;  //!< the network
-    std::vector<Path>& m_paths;  //!< the paths
-    std::vector<int32_t> m_used; //!< by directed link: paths over it
-};
+    SwitchPathSearch search(topology);
+    for (Path& path : paths)
+    {
+        use(path, -1);
+        search.Find(path.front(), path.back(), path.size() - 1, hasRoom, path);
+        use(path, 1);
+    }
+}
 
 /// Searches a Hamiltonian cycle by extending a path and, where it cannot grow, turning its end.
 class HamiltonianSearch
@@ -331,7 +290,7 @@ FindRing(const Topology& topology, uint64_t seed)
         {
             ring.paths[i] = tour.FindPath(ring.order[i], ring.order[(i + 1) % ring.order.size()]);
         }
-        PathShortener(topology, ring.paths).Run();
+        TakeShortCuts(topology, ring.paths);
         return ring;
     }
     constexpr uint32_t TRIES = 10;
