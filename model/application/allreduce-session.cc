@@ -14,6 +14,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 namespace ns3::allreduce
@@ -167,7 +168,7 @@ AllReduceSession::NoteStopped(NodeId server)
 uint64_t
 AllReduceSession::GetChunkBytes(ChunkId chunk) const
 {
-    return m_bytes / m_roots.size() + (chunk < m_bytes % m_roots.size());
+    return allreduce::GetChunkBytes(m_bytes, m_roots.size(), chunk);
 }
 
 void
@@ -335,6 +336,7 @@ AllReduceSession::Emit(TransferId transfer, const Workload& workload, const Flig
     m_transport->Send({transfer,
                        Path(workload.path.begin(), workload.path.end()),
                        flight.flow.bytes,
+                       m_dispatcher->GetRate(flight.index),
                        flight.parcel.payload});
 }
 
@@ -526,10 +528,10 @@ AllReduceSession::GetPatience() const
     {
         return m_watchdog;
     }
-    uint64_t slowest = m_network->GetRate(0);
-    for (DirectedLinkId link = 0; link < m_network->GetTopology().GetNDirectedLinks(); ++link)
+    uint64_t slowest = std::numeric_limits<uint64_t>::max();
+    for (const Link& link : m_network->GetTopology().GetLinks())
     {
-        slowest = std::min(slowest, m_network->GetRate(link));
+        slowest = std::min(slowest, link.rateBps / link.capacity);
     }
     constexpr double MANY = 100;
     const double chunkTime = 8.0 * GetChunkBytes(0) / slowest;

@@ -7,6 +7,9 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/object-factory.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace ns3::allreduce
 {
 
@@ -28,7 +31,13 @@ AllReduceTransport::Open(Ptr<AllReduceNetwork> network,
     m_network = network;
     m_sent = sent;
     m_delivered = delivered;
+    m_mtu = network->GetMtu();
     DoOpen();
+}
+
+void
+AllReduceTransport::DoOpen()
+{
 }
 
 void
@@ -40,16 +49,45 @@ AllReduceTransport::DoDispose()
     Object::DoDispose();
 }
 
-Time
-AllReduceTransport::GetSetupTime(const Path& path, uint64_t bytes) const
+void
+AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready)
 {
-    return Time(0);
+    ready();
+}
+
+double
+AllReduceTransport::GetSetupSeconds(const Topology& topology,
+                                    uint32_t mtu,
+                                    const TransferPlan& transfer) const
+{
+    return 0;
+}
+
+uint32_t
+AllReduceTransport::GetMtu() const
+{
+    return m_mtu;
 }
 
 AllReduceNetwork&
 AllReduceTransport::GetNetwork() const
 {
     return *m_network;
+}
+
+PathTiming
+ComputePathTiming(const Topology& topology, const Path& path, double frameBits)
+{
+    PathTiming timing;
+    timing.slowestBps = std::numeric_limits<uint64_t>::max();
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+    {
+        const Link& link = topology.GetLink(*topology.FindDirectedLink(path[i], path[i + 1]) / 2);
+        timing.frame += frameBits / link.rateBps;
+        timing.propagation += 1e-9 * link.delayNs;
+        timing.slowestBps = std::min(timing.slowestBps, link.rateBps);
+    }
+    return timing;
 }
 
 std::vector<std::string>

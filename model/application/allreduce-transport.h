@@ -31,6 +31,7 @@ struct Transfer
     TransferId id{0};                     //!< its name
     Path path;                            //!< from the sending to the receiving server
     uint64_t bytes{0};                    //!< how many, 1 or more
+    uint64_t rateBps{0};                  //!< what the plan gives it of the links on its path
     std::shared_ptr<const Bytes> payload; //!< the bytes; none: any bytes will do
 };
 
@@ -49,7 +50,41 @@ struct FrameFormat
     {
         return bytes + (bytes + payload - 1) / payload * overhead;
     }
+
+    /// @return bits of a full frame on the wire
+    double GetFrameBits() const
+    {
+        return 8.0 * (payload + overhead);
+    }
 };
+
+/// @ingroup allreduce
+/// A transfer to come.
+struct TransferPlan
+{
+    Path path;           //!< from the sending to the receiving server
+    uint64_t bytes{0};   //!< how many
+    uint64_t rateBps{0}; //!< what the plan gives it of the links on its path
+};
+
+/// @ingroup allreduce
+/// How long a full frame takes along a path.
+struct PathTiming
+{
+    double frame{0};       //!< seconds that it is being sent, all links together
+    double propagation{0}; //!< seconds that it is on its way, all links together
+    uint64_t slowestBps{0}; //!< rate of the slowest link
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @param path the nodes of a path
+ * @param frameBits size of a frame
+ * @return how long it takes
+ */
+PathTiming ComputePathTiming(const Topology& topology, const Path& path, double frameBits);
 
 /**
  * @ingroup allreduce
@@ -67,6 +102,8 @@ class AllReduceTransport : public Object
     using SentCallback = Callback<void, TransferId>;
     /// All of a transfer's bytes have arrived; they are empty if any bytes would do.
     using DeliveredCallback = Callback<void, TransferId, const Bytes&>;
+    /// What was to be got ready is ready.
+    using ReadyCallback = Callback<void>;
 
     /// @return the type
     static TypeId GetTypeId();
@@ -104,35 +141,53 @@ class AllReduceTransport : public Object
     virtual std::string DescribeProgress(TransferId id) const = 0;
 
     /**
-     * @param hops number of links that a transfer crosses
-     * @return how it is cut into frames
+     * Get ready for the first transfers along some paths, as far as that pays. Nothing else may be
+     * asked for in between.
+     *
+     * @param transfers what is to be sent first along each path
+     * @param ready told when all is ready, at once if there is nothing to be done
      */
-    virtual FrameFormat GetFrameFormat(uint32_t hops) const = 0;
+    virtual void Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready);
 
     /**
-     * @param path the nodes of a path
-     * @param bytes size of the first transfer along it
-     * @return by how much this takes longer than if it was not the first
+     * @param hops number of links that a transfer crosses
+     * @param mtu largest packet on these links
+     * @return how it is cut into frames; Open need not have been called
      */
-    virtual Time GetSetupTime(const Path& path, uint64_t bytes) const;
+    virtual FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const = 0;
+
+    /**
+     * @param topology the network
+     * @param mtu largest packet on its links
+     * @param transfer the first one along its path, after Prepare if its path was told there
+     * @return by how many seconds this takes longer than if it was not the first; Open need not
+     * have been called
+     */
+    virtual double GetSetupSeconds(const Topology& topology,
+                                   uint32_t mtu,
+                                   const TransferPlan& transfer) const;
 
     /// @return how long it may take until lost data is sent again
     virtual Time GetLongestSilence() const = 0;
 
   protected:
-    /// What a transport does to get ready.
-    virtual void DoOpen() = 0;
+    /// What a transport does to get ready, if anything.
+    virtual void DoOpen();
 
     void DoDispose() override;
 
     /// @return the network
     AllReduceNetwork& GetNetwork() const;
 
+    /// @return the largest packet of the network's devices
+    uint32_t GetMtu() const;
+
     SentCallback m_sent;           //!< told when a sender has sent everything
     DeliveredCallback m_delivered; //!< told when everything has arrived
 
   private:
     Ptr<AllReduceNetwork> m_network; //!< the network
+    uint32_t m_mtu{0};               //!< see GetMtu
 };
 
 /// @ingroup allreduce

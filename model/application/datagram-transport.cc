@@ -65,7 +65,7 @@ DatagramTransport::Send(const Transfer& transfer)
     flow->transfer = transfer;
     flow->forth = MakeRoute(transfer.path);
     flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
-    flow->payloadSize = GetFrameFormat(transfer.path.size() - 1).payload;
+    flow->payloadSize = GetFrameFormat(transfer.path.size() - 1, GetMtu()).payload;
     flow->nPackets = (transfer.bytes + flow->payloadSize - 1) / flow->payloadSize;
     flow->arrived.resize(flow->nPackets, false);
     flow->data.resize(transfer.payload ? transfer.bytes : 0);
@@ -73,28 +73,44 @@ DatagramTransport::Send(const Transfer& transfer)
     flow->lastNews = Simulator::Now();
     flow->timer =
         Simulator::Schedule(flow->timeout, &DatagramTransport::CheckNews, this, transfer.id);
+    const Time wait = FindTurn(*flow) - Simulator::Now();
+    if (wait.IsStrictlyPositive())
+    {
+        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendBurst, this, transfer.id);
+    }
     m_flows[transfer.id] = std::move(flow);
-    SendBurst(transfer.id);
+    if (wait.IsZero())
+    {
+        SendBurst(transfer.id);
+    }
 }
 
 void
 DatagramTransport::SetTimes(Flow& flow) const
 {
-    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1);
-    const double frameBits = 8.0 * (format.payload + format.overhead);
-    double roundTrip = 0;
-    double slowestFrame = 0;
-    for (const DirectedLinkId link : GetNetwork().GetLinks(flow.transfer.path))
-    {
-        const double frame = frameBits / GetNetwork().GetRate(link);
-        const double share = frame * GetNetwork().GetTopology().GetCapacity(link);
-        slowestFrame = std::max(slowestFrame, share);
-        roundTrip += frame + 2 * GetNetwork().GetDelay(link).GetSeconds();
-    }
-    flow.interval = Seconds(slowestFrame);
+    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
+    const double frameBits = format.GetFrameBits();
+    const PathTiming timing =
+        ComputePathTiming(GetNetwork().GetTopology(), flow.transfer.path, frameBits);
+    const double roundTrip = timing.frame + 2 * timing.propagation;
+    const double interval = frameBits / flow.transfer.rateBps;
+    flow.interval = Seconds(interval);
     // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
-    flow.window = 2 * std::ceil(roundTrip / slowestFrame) + 2 * m_ackEvery;
-    flow.timeout = Seconds(4 * (roundTrip + flow.window * slowestFrame));
+    flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
+    flow.timeout = Seconds(4 * (roundTrip + flow.window * interval));
+}
+
+Time
+DatagramTransport::FindTurn(const Flow& flow)
+{
+    const Topology& topology = GetNetwork().GetTopology();
+    const DirectedLinkId port =
+        *topology.FindDirectedLink(flow.transfer.path[0], flow.transfer.path[1]);
+    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
+    const double frame = format.GetFrameBits() / topology.GetLink(port / 2).rateBps;
+    const Time turn = std::max(Simulator::Now(), m_nextTurns[port]);
+    m_nextTurns[port] = turn + Seconds(frame);
+    return turn;
 }
 
 void

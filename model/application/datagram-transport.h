@@ -22,8 +22,8 @@ namespace ns3::allreduce
  *
  * @brief Transfers as numbered packets: what raw and udp have in common.
  *
- * Senders keep to the rate of the slowest link of their path, so that what follows on the same
- * port finds it free. A sender may be a window ahead of what it knows to have arrived. The receiver
+ * Senders keep to the rate that the plan gives them, so that what follows on the same port finds
+ * it free; those that begin together on a port take turns, frame by frame. A sender may be a window ahead of what it knows to have arrived. The receiver
  * acknowledges every few packets. A path never overtakes, so that a gap in the numbers is a loss,
  * which the receiver names at once. If nothing is heard for a while the sender sends one packet
  * again and asks what is missing.
@@ -113,6 +113,7 @@ class DatagramTransport : public AllReduceTransport
     virtual bool IsPathInHeader() const = 0;
 
     void SetTimes(Flow& flow) const;
+    Time FindTurn(const Flow& flow);
     void SendBurst(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
@@ -127,6 +128,7 @@ class DatagramTransport : public AllReduceTransport
     uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
     uint32_t m_burst{1};                                           //!< attribute Burst
     uint64_t m_nResent{0};                                         //!< packets sent again
+    std::unordered_map<DirectedLinkId, Time> m_nextTurns;          //!< by port: see FindTurn
     std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
 };
 

@@ -61,7 +61,6 @@ RawTransport::Forwarder::Detach()
 void
 RawTransport::DoOpen()
 {
-    m_mtu = GetNetwork().GetMtu();
     for (NodeId node = 0; node < GetNetwork().GetTopology().GetNNodes(); ++node)
     {
         const auto forwarder = Create<Forwarder>(*this, node);
@@ -85,13 +84,13 @@ RawTransport::DoDispose()
 }
 
 FrameFormat
-RawTransport::GetFrameFormat(uint32_t hops) const
+RawTransport::GetFrameFormat(uint32_t hops, uint32_t mtu) const
 {
     const uint32_t header = DatagramHeader::GetSize(hops + 1);
-    NS_ABORT_MSG_IF(m_mtu <= header,
-                    "Mtu is " << m_mtu << ", expected more than " << header << " for a path of "
+    NS_ABORT_MSG_IF(mtu <= header,
+                    "Mtu is " << mtu << ", expected more than " << header << " for a path of "
                               << hops << " links");
-    return {m_mtu - header, header + PPP_BYTES};
+    return {mtu - header, header + PPP_BYTES};
 }
 
 DatagramTransport::Route

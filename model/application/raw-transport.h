@@ -29,7 +29,7 @@ class RawTransport : public DatagramTransport
     /// @return the type
     static TypeId GetTypeId();
 
-    FrameFormat GetFrameFormat(uint32_t hops) const override;
+    FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const override;
 
   protected:
     void DoOpen() override;
@@ -78,7 +78,6 @@ class RawTransport : public DatagramTransport
     void Arrive(NodeId node, Ptr<const Packet> packet);
 
     std::vector<Ptr<Forwarder>> m_forwarders; //!< by node
-    uint16_t m_mtu{0};                        //!< largest packet
 };
 
 } // namespace ns3::allreduce

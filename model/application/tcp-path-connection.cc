@@ -4,13 +4,9 @@
 
 #include "tcp-path-connection.h"
 
-#include "ns3/boolean.h"
-#include "ns3/config.h"
-#include "ns3/data-rate.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
 #include "ns3/tcp-socket-factory.h"
-#include "ns3/tcp-socket-state.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -32,72 +28,34 @@ GetLocalPort(Ptr<Socket> socket)
     return InetSocketAddress::ConvertFrom(address).GetPort();
 }
 
-/// Changes the default of an attribute for a while.
-class ScopedDefault
-{
-  public:
-    ScopedDefault(TypeId type, const std::string& name, const AttributeValue& value)
-        : m_name(type.GetName() + "::" + name)
-    {
-        TypeId::AttributeInformation attribute;
-        type.LookupAttributeByName(name, &attribute);
-        m_before = attribute.initialValue;
-        Config::SetDefault(m_name, value);
-    }
-
-    ~ScopedDefault()
-    {
-        Config::SetDefault(m_name, *m_before);
-    }
-
-  private:
-    std::string m_name;                 //!< the attribute
-    Ptr<const AttributeValue> m_before; //!< its default before
-};
-
-/// @return a TCP socket that sends at most at some rate
-Ptr<Socket>
-MakePacedSocket(Ptr<Node> node, uint64_t rateBps)
-{
-    // The state with the rate is inside the socket, where only defaults reach it.
-    const TypeId state = TcpSocketState::GetTypeId();
-    const ScopedDefault isPaced(state, "EnablePacing", BooleanValue(true));
-    const ScopedDefault fromStart(state, "PaceInitialWindow", BooleanValue(true));
-    // Delayed acknowledgements make round trips look long; only the rate of the path shall count.
-    constexpr uint16_t MANY_PERCENT = 60000;
-    const ScopedDefault slowStart(state, "PacingSsRatio", UintegerValue(MANY_PERCENT));
-    const ScopedDefault avoidance(state, "PacingCaRatio", UintegerValue(MANY_PERCENT));
-    const ScopedDefault rate(state, "MaxPacingRate", DataRateValue(DataRate(rateBps)));
-    return Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
-}
-
 } // namespace
 
 TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
                                      const Path& path,
-                                     Sizes sizes,
+                                     Settings settings,
                                      Callbacks callbacks)
-    : m_callbacks(callbacks),
-      m_sizes(sizes)
+    : m_settings(settings),
+      m_callbacks(callbacks),
+      m_slowestBps(ComputePathTiming(network.GetTopology(), path, 0).slowestBps)
 {
     Connect(network, path);
 }
 
-Ptr<Socket>
-TcpPathConnection::MakeSocket(Ptr<Node> node) const
+void
+TcpPathConnection::SetUp(Ptr<Socket> socket) const
 {
-    const Ptr<Socket> socket = m_sizes.rateBps > 0
-                                   ? MakePacedSocket(node, m_sizes.rateBps)
-                                   : Socket::CreateSocket(node, TcpSocketFactory::GetTypeId());
-    socket->SetAttribute("SegmentSize", UintegerValue(m_sizes.segment));
-    socket->SetAttribute("DelAckCount", UintegerValue(m_sizes.ackEvery));
-    if (m_sizes.buffer > 0)
+    socket->SetAttribute("SegmentSize", UintegerValue(m_settings.segment));
+    socket->SetAttribute("DelAckCount", UintegerValue(m_settings.ackEvery));
+    if (m_settings.buffer > 0)
     {
-        socket->SetAttribute("SndBufSize", UintegerValue(m_sizes.buffer));
-        socket->SetAttribute("RcvBufSize", UintegerValue(m_sizes.buffer));
+        socket->SetAttribute("SndBufSize", UintegerValue(m_settings.buffer));
+        socket->SetAttribute("RcvBufSize", UintegerValue(m_settings.buffer));
+    }
+    if (m_settings.firstWindow > 0)
+    {
+        socket->SetAttribute("InitialCwnd", UintegerValue(m_settings.firstWindow));
     }
     socket->Bind();
-    return socket;
 }
 
 void
@@ -105,19 +63,23 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 {
     // A socket that is being accepted keeps the callback of the listener, even after Close.
     const Ptr<TcpPathConnection> self(this);
-    m_listener = MakeSocket(network.GetNode(path.back()));
+    m_listener =
+        Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
+    SetUp(m_listener);
     m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                   MakeCallback(&TcpPathConnection::Accept, self));
     m_listener->Listen();
 
-    m_sender = MakeSocket(network.GetNode(path.front()));
-    UintegerValue sendBuffer;
-    m_sender->GetAttribute("SndBufSize", sendBuffer);
-    m_sendBuffer = sendBuffer.Get();
+    m_sender = PacedTcpSocket::Make(network.GetNode(path.front()));
+    SetUp(m_sender);
+    if (m_settings.isPaced)
+    {
+        m_sender->SetPacingRate(m_slowestBps);
+    }
     m_sender->SetConnectCallback(MakeCallback(&TcpPathConnection::Opened, this),
                                  MakeNullCallback<void, Ptr<Socket>>());
     m_sender->SetSendCallback(MakeCallback(&TcpPathConnection::Write, this));
-    m_sender->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
+    m_sender->SetRecvCallback(MakeCallback(&TcpPathConnection::ReadHello, this));
 
     const uint16_t port = GetLocalPort(m_listener);
     network.PinFlow(path, IP_PROTOCOL_TCP, GetLocalPort(m_sender), port);
@@ -134,6 +96,11 @@ TcpPathConnection::Accept(Ptr<Socket> socket, const Address& from)
     }
     m_receiver = socket;
     m_receiver->SetRecvCallback(MakeCallback(&TcpPathConnection::Read, this));
+    if (!m_callbacks.ready.IsNull())
+    {
+        // A SYN cannot say how large the receiver's window is; the first segment after it does.
+        m_receiver->Send(Create<Packet>(1));
+    }
 }
 
 void
@@ -144,16 +111,59 @@ TcpPathConnection::Opened(Ptr<Socket> socket)
 }
 
 void
+TcpPathConnection::ReadHello(Ptr<Socket> socket)
+{
+    if (socket->Recv() && !m_callbacks.ready.IsNull())
+    {
+        const auto ready = m_callbacks.ready;
+        m_callbacks.ready = AllReduceTransport::ReadyCallback();
+        ready();
+    }
+}
+
+void
 TcpPathConnection::Send(const Transfer& transfer)
 {
     Item item;
     item.transfer = transfer;
     item.data.resize(transfer.payload ? transfer.bytes : 0);
+    const Item* next = FindNext();
+    item.virtualTime = next ? next->virtualTime : 0;
     m_items.push_back(std::move(item));
+    UpdateRate();
     if (m_isOpen)
     {
         Write(m_sender, m_sender->GetTxAvailable());
     }
+}
+
+void
+TcpPathConnection::UpdateRate()
+{
+    uint64_t rate = 0;
+    for (const Item& item : m_items)
+    {
+        rate += item.isSent ? 0 : item.transfer.rateBps;
+    }
+    if (m_settings.isPaced && rate > 0)
+    {
+        m_sender->SetPacingRate(std::min(rate, m_slowestBps));
+    }
+}
+
+TcpPathConnection::Item*
+TcpPathConnection::FindNext()
+{
+    Item* next = nullptr;
+    for (Item& item : m_items)
+    {
+        const bool isLeft = item.written < item.transfer.bytes;
+        if (isLeft && (!next || item.virtualTime < next->virtualTime))
+        {
+            next = &item;
+        }
+    }
+    return next;
 }
 
 void
@@ -163,17 +173,18 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
     {
         return;
     }
-    for (Item& item : m_items)
+    while (Item* item = FindNext())
     {
-        while (item.written < item.transfer.bytes)
+        const uint32_t size = WriteSome(*item);
+        if (size == 0)
         {
-            const uint32_t size = WriteSome(item);
-            if (size == 0)
-            {
-                return;
-            }
-            item.written += size;
+            return;
         }
+        item->written += size;
+        item->virtualTime += static_cast<double>(size) / item->transfer.rateBps;
+        m_written += size;
+        item->end = m_written;
+        m_stream.push_back({item->transfer.id, size});
     }
     TellSent();
 }
@@ -183,32 +194,42 @@ TcpPathConnection::WriteSome(Item& item)
 {
     // A segment at a time: TCP then has nothing to cut or to join, which takes most of its time.
     const uint64_t left = item.transfer.bytes - item.written;
-    const uint32_t size = std::min<uint64_t>(left, m_sizes.segment);
+    const uint32_t size = std::min<uint64_t>(left, m_settings.segment);
     if (m_sender->GetTxAvailable() < size)
     {
         return 0;
     }
     const auto& payload = item.transfer.payload;
-    const int sent = m_sender->Send(payload ? Create<Packet>(payload->data() + item.written, size)
-                                            : Create<Packet>(size));
+    const Ptr<Packet> packet = payload ? Create<Packet>(payload->data() + item.written, size)
+                                       : Create<Packet>(size);
+    const int sent = m_sender->Send(packet, 0);
     return std::max(sent, 0);
 }
 
 void
 TcpPathConnection::TellSent()
 {
+    // Whoever is told can close this connection.
+    const Ptr<TcpPathConnection> self(this);
     // What is left in the socket's buffer keeps the port busy for a moment more; the next
     // transfer's first packets come just in time behind the last two.
-    const uint32_t buffered = m_sendBuffer - std::min(m_sendBuffer, m_sender->GetTxAvailable());
-    if (buffered > 2 * m_sizes.segment || m_items.empty())
+    const uint64_t nearlySent = m_written - m_sender->GetNUnsent() + 2 * m_settings.segment;
+    std::vector<TransferId> done;
+    for (Item& item : m_items)
     {
-        return;
+        if (!item.isSent && item.written == item.transfer.bytes && item.end <= nearlySent)
+        {
+            item.isSent = true;
+            done.push_back(item.transfer.id);
+        }
     }
-    Item& last = m_items.back();
-    if (!last.isSent && last.written == last.transfer.bytes)
+    if (!done.empty())
     {
-        last.isSent = true;
-        m_callbacks.sent(last.transfer.id);
+        UpdateRate();
+    }
+    for (const TransferId id : done)
+    {
+        m_callbacks.sent(id);
     }
 }
 
@@ -231,23 +252,36 @@ void
 TcpPathConnection::Store(Ptr<Packet> packet)
 {
     uint32_t offset = 0;
-    while (offset < packet->GetSize() && !m_items.empty())
+    while (offset < packet->GetSize() && !m_stream.empty())
     {
-        Item& item = m_items.front();
-        const uint32_t size =
-            std::min<uint64_t>(packet->GetSize() - offset, item.transfer.bytes - item.received);
-        if (item.transfer.payload)
-        {
-            packet->CreateFragment(offset, size)->CopyData(item.data.data() + item.received, size);
-        }
-        item.received += size;
+        const uint32_t size = std::min(packet->GetSize() - offset, m_stream.front().size);
+        StorePiece(packet, offset, size);
         offset += size;
-        if (item.received == item.transfer.bytes)
-        {
-            const Item done = std::move(item);
-            m_items.pop_front();
-            m_callbacks.delivered(done.transfer.id, done.data);
-        }
+    }
+}
+
+void
+TcpPathConnection::StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size)
+{
+    Piece& piece = m_stream.front();
+    const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
+        return candidate.transfer.id == piece.transfer;
+    });
+    piece.size -= size;
+    if (piece.size == 0)
+    {
+        m_stream.pop_front();
+    }
+    if (item->transfer.payload)
+    {
+        packet->CreateFragment(offset, size)->CopyData(item->data.data() + item->received, size);
+    }
+    item->received += size;
+    if (item->received == item->transfer.bytes)
+    {
+        const Item done = std::move(*item);
+        m_items.erase(item);
+        m_callbacks.delivered(done.transfer.id, done.data);
     }
 }
 
@@ -270,7 +304,9 @@ TcpPathConnection::Release()
 {
     m_isOpen = false;
     m_items.clear();
-    for (const auto& socket : {m_sender, m_receiver, m_listener})
+    m_stream.clear();
+    m_callbacks.ready = AllReduceTransport::ReadyCallback();
+    for (const auto& socket : std::array<Ptr<Socket>, 3>{m_sender, m_receiver, m_listener})
     {
         if (socket)
         {

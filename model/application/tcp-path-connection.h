@@ -6,11 +6,13 @@
 #define ALLREDUCE_TCP_PATH_CONNECTION_H
 
 #include "allreduce-transport.h"
+#include "paced-tcp-socket.h"
 
 #include "ns3/simple-ref-count.h"
 #include "ns3/socket.h"
 
 #include <deque>
+#include <list>
 
 namespace ns3::allreduce
 {
@@ -18,7 +20,10 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief A TCP connection along one path, that carries one transfer after another.
+ * @brief A TCP connection along one path.
+ *
+ * Transfers that are under way together share it, segment by segment, as their rates are to each
+ * other; the connection then is as fast as they are together.
  */
 class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
 {
@@ -28,15 +33,17 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     {
         AllReduceTransport::SentCallback sent;           //!< the sender is done
         AllReduceTransport::DeliveredCallback delivered; //!< everything has arrived
+        AllReduceTransport::ReadyCallback ready; //!< the connection is open and its window known
     };
 
     /// What the sockets are told.
-    struct Sizes
+    struct Settings
     {
-        uint32_t segment;  //!< bytes of data in a full segment
-        uint32_t buffer;   //!< bytes that a socket holds; 0: as many as it would anyway
-        uint32_t ackEvery; //!< segments that an acknowledgement stands for
-        uint64_t rateBps;  //!< not faster than this; 0: not paced
+        uint32_t segment;     //!< bytes of data in a full segment
+        uint32_t buffer;      //!< bytes that a socket holds; 0: as many as it would anyway
+        uint32_t ackEvery;    //!< segments that an acknowledgement stands for
+        uint32_t firstWindow; //!< segments before the first acknowledgement; 0: as TCP would anyway
+        bool isPaced;         //!< keep to the transfers' rates
     };
 
     /**
@@ -44,16 +51,16 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
      *
      * @param network the network
      * @param path from the sending to the receiving server
-     * @param sizes what the sockets are told
-     * @param callbacks told about transfers
+     * @param settings what the sockets are told
+     * @param callbacks told about transfers; if ready is set, the receiver says hello first
      */
     TcpPathConnection(AllReduceNetwork& network,
                       const Path& path,
-                      Sizes sizes,
+                      Settings settings,
                       Callbacks callbacks);
 
     /**
-     * Send a transfer after those that are already under way.
+     * Send a transfer beside those that are already under way.
      *
      * @param transfer the transfer
      */
@@ -75,31 +82,46 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     /// A transfer that has not been delivered.
     struct Item
     {
-        Transfer transfer;    //!< what goes where
-        uint64_t written{0};  //!< bytes given to TCP
-        uint64_t received{0}; //!< bytes that have arrived
-        bool isSent{false};   //!< the sender has been told that it is done
-        Bytes data;           //!< what has arrived, if it matters
+        Transfer transfer;      //!< what goes where
+        uint64_t written{0};    //!< bytes given to TCP
+        uint64_t received{0};   //!< bytes that have arrived
+        uint64_t end{0};        //!< where in the stream its last byte is, once it is written
+        double virtualTime{0};  //!< when it would have come so far at its own rate
+        bool isSent{false};     //!< the sender has been told that it is done
+        Bytes data;             //!< what has arrived, if it matters
+    };
+
+    /// Bytes of one transfer that lie together in the stream.
+    struct Piece
+    {
+        TransferId transfer; //!< whose they are
+        uint32_t size;       //!< how many
     };
 
     void Connect(AllReduceNetwork& network, const Path& path);
-    Ptr<Socket> MakeSocket(Ptr<Node> node) const;
+    void SetUp(Ptr<Socket> socket) const;
     void Accept(Ptr<Socket> socket, const Address& from);
     void Opened(Ptr<Socket> socket);
+    void ReadHello(Ptr<Socket> socket);
     void Write(Ptr<Socket> socket, uint32_t available);
+    Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();
+    void UpdateRate();
     void Read(Ptr<Socket> socket);
     void Store(Ptr<Packet> packet);
+    void StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size);
 
-    Callbacks m_callbacks;    //!< told about transfers
-    std::deque<Item> m_items; //!< transfers in order
-    Ptr<Socket> m_listener;   //!< waits at the receiver
-    Ptr<Socket> m_sender;     //!< at the sender
-    Ptr<Socket> m_receiver;   //!< at the receiver
-    uint32_t m_sendBuffer{0}; //!< bytes that the sender's socket can hold
-    Sizes m_sizes;            //!< what the sockets are told
-    bool m_isOpen{false};     //!< whether data can be written
+    Settings m_settings;         //!< what the sockets are told
+    Callbacks m_callbacks;       //!< told about transfers
+    uint64_t m_slowestBps;       //!< of the links on the path
+    std::list<Item> m_items;     //!< transfers in the order in which they came
+    std::deque<Piece> m_stream;  //!< what was written and has not arrived
+    uint64_t m_written{0};       //!< bytes given to TCP in all
+    Ptr<Socket> m_listener;      //!< waits at the receiver
+    Ptr<PacedTcpSocket> m_sender; //!< at the sender
+    Ptr<Socket> m_receiver;      //!< at the receiver
+    bool m_isOpen{false};        //!< whether data can be written
 };
 
 } // namespace ns3::allreduce

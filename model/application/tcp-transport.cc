@@ -8,11 +8,12 @@
 
 #include "ns3/abort.h"
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 namespace ns3::allreduce
 {
@@ -50,31 +51,31 @@ TcpTransport::GetTypeId()
                             .SetGroupName("AllReduce")
                             .AddConstructor<TcpTransport>()
                             .AddAttribute("BufferFrames",
-                                          "Size of the sockets' buffers in full frames, which "
-                                          "should be less than half of what a device's queue "
-                                          "holds; 0: as the attributes of TcpSocket say.",
+                                          "Least size of the sockets' buffers in full frames, "
+                                          "which should be less than half of what a device's "
+                                          "queue holds; longer paths get what fills them. 0: as "
+                                          "the attributes of TcpSocket say, whatever the path.",
                                           UintegerValue(32),
                                           MakeUintegerAccessor(&TcpTransport::m_bufferFrames),
                                           MakeUintegerChecker<uint32_t>())
                             .AddAttribute("Pacing",
-                                          "Whether connections keep to the rate of their path.",
+                                          "Whether connections keep to the rate that the plan "
+                                          "gives their transfers, without slow start.",
                                           BooleanValue(true),
                                           MakeBooleanAccessor(&TcpTransport::m_isPaced),
-                                          MakeBooleanChecker());
+                                          MakeBooleanChecker())
+                            .AddAttribute("ConnectAhead",
+                                          "A connection is opened before the AllReduce begins if "
+                                          "its set-up would make the first transfer longer by "
+                                          "more than this share. 0: all that the plan needs.",
+                                          DoubleValue(0.08),
+                                          MakeDoubleAccessor(&TcpTransport::m_connectAhead),
+                                          MakeDoubleChecker<double>(0));
     return tid;
 }
 
 TcpTransport::TcpTransport() = default;
 TcpTransport::~TcpTransport() = default;
-
-void
-TcpTransport::DoOpen()
-{
-    m_mtu = GetNetwork().GetMtu();
-    const bool hasTimestamp =
-        GetDefault<BooleanValue>(TcpSocketBase::GetTypeId(), "Timestamp").Get();
-    m_headerBytes = IP_AND_TCP_BYTES + (hasTimestamp ? TIMESTAMP_BYTES : 0);
-}
 
 void
 TcpTransport::DoDispose()
@@ -95,29 +96,52 @@ TcpTransport::Send(const Transfer& transfer)
     Ptr<TcpPathConnection>& connection = m_connections[transfer.path];
     if (!connection)
     {
-        const uint32_t segment = GetFrameFormat(transfer.path.size() - 1).payload;
-        connection = Create<TcpPathConnection>(
-            GetNetwork(),
-            transfer.path,
-            TcpPathConnection::Sizes{segment,
-                                     m_bufferFrames * segment,
-                                     GetAckEvery(),
-                                     m_isPaced ? GetPathRate(transfer.path) : 0},
-            TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this)});
+        connection = Connect(transfer.path, ReadyCallback());
     }
     connection->Send(transfer);
 }
 
-uint64_t
-TcpTransport::GetPathRate(const Path& path) const
+Ptr<TcpPathConnection>
+TcpTransport::Connect(const Path& path, ReadyCallback ready)
 {
-    uint64_t slowest = std::numeric_limits<uint64_t>::max();
-    for (const DirectedLinkId link : GetNetwork().GetLinks(path))
+    const uint32_t segment = GetFrameFormat(path.size() - 1, GetMtu()).payload;
+    const Windows windows = ComputeWindows(GetNetwork().GetTopology(), GetMtu(), path);
+    return Create<TcpPathConnection>(
+        GetNetwork(),
+        path,
+        TcpPathConnection::Settings{segment,
+                                    windows.buffer * segment,
+                                    windows.ackEvery,
+                                    m_isPaced && !ready.IsNull() ? windows.buffer : 0,
+                                    m_isPaced},
+        TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this), ready});
+}
+
+void
+TcpTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready)
+{
+    m_ready = ready;
+    m_nAwaited = 1;
+    for (const TransferPlan& transfer : transfers)
     {
-        const uint32_t capacity = GetNetwork().GetTopology().GetCapacity(link);
-        slowest = std::min(slowest, GetNetwork().GetRate(link) / capacity);
+        if (IsConnectedAhead(GetNetwork().GetTopology(), GetMtu(), transfer) &&
+            m_connections.count(transfer.path) == 0)
+        {
+            ++m_nAwaited;
+            m_connections[transfer.path] =
+                Connect(transfer.path, MakeCallback(&TcpTransport::NoteReady, this));
+        }
     }
-    return slowest;
+    NoteReady();
+}
+
+void
+TcpTransport::NoteReady()
+{
+    if (--m_nAwaited == 0)
+    {
+        m_ready();
+    }
 }
 
 void
@@ -160,51 +184,76 @@ TcpTransport::DescribeProgress(TransferId id) const
 }
 
 FrameFormat
-TcpTransport::GetFrameFormat(uint32_t hops) const
+TcpTransport::GetFrameFormat(uint32_t hops, uint32_t mtu) const
 {
-    NS_ABORT_MSG_IF(m_mtu <= m_headerBytes,
-                    "Mtu is " << m_mtu << ", expected more than " << m_headerBytes);
-    return {m_mtu - m_headerBytes, m_headerBytes + PPP_BYTES};
+    const bool hasTimestamp =
+        GetDefault<BooleanValue>(TcpSocketBase::GetTypeId(), "Timestamp").Get();
+    const uint32_t headers = IP_AND_TCP_BYTES + (hasTimestamp ? TIMESTAMP_BYTES : 0);
+    NS_ABORT_MSG_IF(mtu <= headers, "Mtu is " << mtu << ", expected more than " << headers);
+    return {mtu - headers, headers + PPP_BYTES};
 }
 
-uint32_t
-TcpTransport::GetFirstWindow() const
+TcpTransport::Windows
+TcpTransport::ComputeWindows(const Topology& topology, uint32_t mtu, const Path& path) const
 {
+    const FrameFormat format = GetFrameFormat(path.size() - 1, mtu);
     const uint64_t congestion =
         GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "InitialCwnd").Get();
-    return std::min<uint64_t>(congestion, LARGEST_FIRST_WINDOW / GetFrameFormat(1).payload);
-}
-
-uint32_t
-TcpTransport::GetAckEvery() const
-{
-    // If it stood for more than a window, the sender would wait for the receiver's timer.
-    const uint64_t asked = GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "DelAckCount").Get();
-    return std::min<uint64_t>(asked, GetFirstWindow());
-}
-
-Time
-TcpTransport::GetSetupTime(const Path& path, uint64_t bytes) const
-{
-    const FrameFormat format = GetFrameFormat(path.size() - 1);
-    const double frameBits = 8.0 * (format.payload + format.overhead);
-    double handshake = 0;
-    double firstFrame = 0;
-    for (const DirectedLinkId link : GetNetwork().GetLinks(path))
+    const uint64_t ackEvery = GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "DelAckCount").Get();
+    Windows windows{};
+    if (m_bufferFrames > 0)
     {
-        const double rate = GetNetwork().GetRate(link);
-        handshake += 2 * (8.0 * format.overhead / rate + GetNetwork().GetDelay(link).GetSeconds());
-        firstFrame += frameBits / rate;
+        const PathTiming timing = ComputePathTiming(topology, path, format.GetFrameBits());
+        const double roundTrip = timing.frame + 2 * timing.propagation;
+        const double interval = format.GetFrameBits() / timing.slowestBps;
+        // What fills the path, what waits for an acknowledgement, and as much for those of others
+        // in whose way it is.
+        const double filling = std::ceil(roundTrip / interval) + 3 * ackEvery;
+        windows.buffer = std::max<double>(m_bufferFrames, filling);
     }
-    const uint32_t window = GetFirstWindow();
-    if (bytes <= uint64_t{window} * format.payload)
+    windows.first = std::min<uint64_t>(congestion, LARGEST_FIRST_WINDOW / format.payload);
+    // If it stood for more than a window, the sender would wait for the receiver's timer.
+    windows.ackEvery = std::min<uint64_t>(ackEvery, windows.first);
+    return windows;
+}
+
+double
+TcpTransport::GetConnectSeconds(const Topology& topology,
+                                uint32_t mtu,
+                                const TransferPlan& transfer) const
+{
+    const FrameFormat format = GetFrameFormat(transfer.path.size() - 1, mtu);
+    const PathTiming full = ComputePathTiming(topology, transfer.path, format.GetFrameBits());
+    const PathTiming empty = ComputePathTiming(topology, transfer.path, 8.0 * format.overhead);
+    const double handshake = 2 * (empty.frame + empty.propagation);
+    const Windows windows = ComputeWindows(topology, mtu, transfer.path);
+    if (transfer.bytes <= uint64_t{windows.first} * format.payload)
     {
-        return Seconds(handshake);
+        return handshake;
     }
     // The sender stops when it has used up its first window, until the first acknowledgement.
-    const double interval = frameBits / GetPathRate(path);
-    const double firstAck = (GetAckEvery() - 1) * interval + firstFrame + handshake;
-    return Seconds(handshake + std::max(0.0, firstAck - window * interval));
+    const double interval = format.GetFrameBits() / transfer.rateBps;
+    const double firstAck = (windows.ackEvery - 1) * interval + full.frame + handshake;
+    return handshake + std::max(0.0, firstAck - windows.first * interval);
+}
+
+bool
+TcpTransport::IsConnectedAhead(const Topology& topology,
+                               uint32_t mtu,
+                               const TransferPlan& transfer) const
+{
+    const FrameFormat format = GetFrameFormat(transfer.path.size() - 1, mtu);
+    const double seconds = 8.0 * format.GetWireBytes(transfer.bytes) / transfer.rateBps;
+    return GetConnectSeconds(topology, mtu, transfer) > m_connectAhead * seconds;
+}
+
+double
+TcpTransport::GetSetupSeconds(const Topology& topology,
+                              uint32_t mtu,
+                              const TransferPlan& transfer) const
+{
+    return IsConnectedAhead(topology, mtu, transfer) ? 0
+                                                     : GetConnectSeconds(topology, mtu, transfer);
 }
 
 Time

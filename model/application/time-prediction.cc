@@ -4,6 +4,8 @@
 
 #include "time-prediction.h"
 
+#include "ns3/workload-rates.h"
+
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -18,21 +20,18 @@ namespace
 class RoundPredictor
 {
   public:
-    RoundPredictor(const AllReduceNetwork& network,
+    RoundPredictor(const Topology& topology,
                    const AllReduceTransport& transport,
+                   uint32_t mtu,
                    uint32_t nChunks,
                    uint64_t bytes)
-        : m_network(network),
+        : m_topology(topology),
           m_transport(transport),
+          m_mtu(mtu),
           m_nChunks(nChunks),
           m_bytes(bytes),
-          m_loads(network.GetTopology().GetNDirectedLinks())
+          m_loads(topology.GetNDirectedLinks())
     {
-        for (DirectedLinkId link = 0; link < m_loads.size(); ++link)
-        {
-            m_rates.push_back(network.GetRate(link));
-            m_delays.push_back(network.GetDelay(link).GetSeconds());
-        }
     }
 
     /// @return seconds that a round takes
@@ -42,100 +41,94 @@ class RoundPredictor
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const Workload workload = round.Get(i);
-            for (const DirectedLinkId link : GetLinks(workload))
-            {
-                m_loads[link] += GetWireBits(workload);
-            }
+            const double bits = 8.0 * GetFormat(workload).GetWireBytes(GetBytes(workload));
+            ForEachLink(workload, [&](DirectedLinkId link) { m_loads[link] += bits; });
         }
+        const std::vector<uint64_t> rates = ComputeWorkloadRates(m_topology, round);
         double slowest = 0;
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
-            slowest = std::max(slowest, PredictWorkload(round.Get(i)));
+            slowest = std::max(slowest, PredictWorkload(round.Get(i), rates[i]));
         }
         return slowest;
     }
 
   private:
-    uint64_t GetChunkBytes(ChunkId chunk) const
+    uint64_t GetBytes(const Workload& workload) const
     {
-        return m_bytes / m_nChunks + (chunk < m_bytes % m_nChunks);
+        return GetChunkBytes(m_bytes, m_nChunks, workload.chunk);
     }
 
-    std::vector<DirectedLinkId> GetLinks(const Workload& workload) const
+    FrameFormat GetFormat(const Workload& workload) const
     {
-        return m_network.GetLinks(Path(workload.path.begin(), workload.path.end()));
+        return m_transport.GetFrameFormat(workload.path.size() - 1, m_mtu);
     }
 
-    double GetWireBits(const Workload& workload) const
+    template <typename Call>
+    void ForEachLink(const Workload& workload, Call call) const
     {
-        const FrameFormat format = m_transport.GetFrameFormat(workload.path.size() - 1);
-        return 8.0 * format.GetWireBytes(GetChunkBytes(workload.chunk));
+        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
+        {
+            call(*m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]));
+        }
     }
 
-    double PredictWorkload(const Workload& workload)
+    double PredictWorkload(const Workload& workload, uint64_t rateBps)
     {
-        const FrameFormat format = m_transport.GetFrameFormat(workload.path.size() - 1);
-        const uint64_t bytes = GetChunkBytes(workload.chunk);
+        const FrameFormat format = GetFormat(workload);
+        const uint64_t bytes = GetBytes(workload);
         const double frameBits =
             8.0 * (std::min<uint64_t>(format.payload, bytes) + format.overhead);
         double longest = 0;
         double latency = 0;
         double longestFrame = 0;
-        for (const DirectedLinkId link : GetLinks(workload))
-        {
-            const double frame = frameBits / m_rates[link];
-            longest = std::max(longest, m_loads[link] / m_rates[link]);
+        ForEachLink(workload, [&](DirectedLinkId id) {
+            const Link& link = m_topology.GetLink(id / 2);
+            const double frame = frameBits / link.rateBps;
+            longest = std::max(longest, m_loads[id] / link.rateBps);
             longestFrame = std::max(longestFrame, frame);
-            latency += frame + m_delays[link];
-        }
-        return bytes == 0 ? 0 : GetSetupSeconds(workload) + longest + latency - longestFrame;
+            latency += frame + 1e-9 * link.delayNs;
+        });
+        return bytes == 0 ? 0
+                          : GetSetupSeconds(workload, rateBps) + longest + latency - longestFrame;
     }
 
     /// @return what the transport needs if this is the first workload on its path
-    double GetSetupSeconds(const Workload& workload)
+    double GetSetupSeconds(const Workload& workload, uint64_t rateBps)
     {
         const Path path(workload.path.begin(), workload.path.end());
-        return m_usedPaths.insert(path).second
-                   ? m_transport.GetSetupTime(path, GetChunkBytes(workload.chunk)).GetSeconds()
-                   : 0;
+        const bool isFirst = m_usedPaths.insert(path).second;
+        return isFirst ? m_transport.GetSetupSeconds(m_topology,
+                                                     m_mtu,
+                                                     {path, GetBytes(workload), rateBps})
+                       : 0;
     }
 
-    const AllReduceNetwork& m_network;     //!< the network
+    const Topology& m_topology;            //!< the network
     const AllReduceTransport& m_transport; //!< how data is cut into frames
+    uint32_t m_mtu;                        //!< largest packet
     uint32_t m_nChunks;                    //!< number of chunks
     uint64_t m_bytes;                      //!< size of the gradient
     std::vector<double> m_loads;           //!< by directed link: bits in this round
-    std::vector<double> m_rates;           //!< by directed link: bit/s
-    std::vector<double> m_delays;          //!< by directed link: seconds
     std::set<Path> m_usedPaths;            //!< those of earlier workloads
 };
 
 } // namespace
 
 double
-PredictSeconds(const AllReduceNetwork& network,
+PredictSeconds(const Topology& topology,
                const AllReduceTransport& transport,
+               uint32_t mtu,
                const AllReduceSchedule& schedule,
                uint64_t bytes)
 {
-    RoundPredictor predictor(network, transport, schedule.roots.size(), bytes);
+    RoundPredictor predictor(topology, transport, mtu, schedule.roots.size(), bytes);
     double seconds = 0;
     for (const WorkloadList& round : schedule.rounds)
     {
         seconds += predictor.Predict(round);
     }
     return seconds;
-}
-
-double
-GetIdealSeconds(const Topology& topology, uint64_t boundRounds, uint32_t nChunks, uint64_t bytes)
-{
-    double unitRate = 0;
-    for (const Link& link : topology.GetLinks())
-    {
-        unitRate = std::max(unitRate, static_cast<double>(link.rateBps) / link.capacity);
-    }
-    return boundRounds * (8.0 * bytes / nChunks) / unitRate;
 }
 
 } // namespace ns3::allreduce

@@ -5,7 +5,6 @@
 #ifndef ALLREDUCE_TIME_PREDICTION_H
 #define ALLREDUCE_TIME_PREDICTION_H
 
-#include "allreduce-network.h"
 #include "allreduce-transport.h"
 
 #include "ns3/allreduce-schedule.h"
@@ -23,33 +22,18 @@ namespace ns3::allreduce
  * to carry for its rate in this round, and then its last frame goes over the other links. To the
  * first workload on a path the transport may add the time for a connection.
  *
- * @param network the network
- * @param transport how data is cut into frames
+ * @param topology the network
+ * @param transport how data is cut into frames; it need not be open
+ * @param mtu largest packet on the links
  * @param schedule a valid schedule
  * @param bytes size of the gradient
  * @return seconds
  */
-double PredictSeconds(const AllReduceNetwork& network,
+double PredictSeconds(const Topology& topology,
                       const AllReduceTransport& transport,
+                      uint32_t mtu,
                       const AllReduceSchedule& schedule,
                       uint64_t bytes);
-
-/**
- * @ingroup allreduce
- *
- * The time that no schedule can beat: the bound on rounds, each as long as a chunk without any
- * header on the fastest link.
- *
- * @param topology the network
- * @param boundRounds the lower bound on rounds
- * @param nChunks number of chunks
- * @param bytes size of the gradient
- * @return seconds
- */
-double GetIdealSeconds(const Topology& topology,
-                       uint64_t boundRounds,
-                       uint32_t nChunks,
-                       uint64_t bytes);
 
 } // namespace ns3::allreduce
 

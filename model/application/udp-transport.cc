@@ -35,7 +35,6 @@ UdpTransport::GetTypeId()
 void
 UdpTransport::DoOpen()
 {
-    m_mtu = GetNetwork().GetMtu();
     for (NodeId server = 0; server < GetNetwork().GetTopology().GetNServers(); ++server)
     {
         const auto socket =
@@ -63,11 +62,11 @@ UdpTransport::DoDispose()
 }
 
 FrameFormat
-UdpTransport::GetFrameFormat(uint32_t hops) const
+UdpTransport::GetFrameFormat(uint32_t hops, uint32_t mtu) const
 {
     const uint32_t headers = IP_AND_UDP_BYTES + DatagramHeader::GetSize(0);
-    NS_ABORT_MSG_IF(m_mtu <= headers, "Mtu is " << m_mtu << ", expected more than " << headers);
-    return {m_mtu - headers, headers + PPP_BYTES};
+    NS_ABORT_MSG_IF(mtu <= headers, "Mtu is " << mtu << ", expected more than " << headers);
+    return {mtu - headers, headers + PPP_BYTES};
 }
 
 DatagramTransport::Route

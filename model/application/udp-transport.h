@@ -25,7 +25,7 @@ class UdpTransport : public DatagramTransport
     /// @return the type
     static TypeId GetTypeId();
 
-    FrameFormat GetFrameFormat(uint32_t hops) const override;
+    FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const override;
 
   protected:
     void DoOpen() override;
@@ -40,7 +40,6 @@ class UdpTransport : public DatagramTransport
 
     std::vector<Ptr<Socket>> m_sockets; //!< by server
     std::vector<Address> m_addresses;   //!< by server: where its socket is reached
-    uint16_t m_mtu{0};                  //!< largest packet
 };
 
 } // namespace ns3::allreduce

@@ -4,6 +4,8 @@
 
 #include "workload-dispatcher.h"
 
+#include "ns3/workload-rates.h"
+
 #include <unordered_map>
 
 namespace ns3::allreduce
@@ -47,12 +49,14 @@ WorkloadDispatcher::AddEntries()
 {
     for (uint32_t round = 0; round < m_rounds.size(); ++round)
     {
+        const std::vector<uint64_t> rates = ComputeWorkloadRates(m_topology, m_rounds[round]);
         for (uint32_t position = 0; position < m_rounds[round].GetSize(); ++position)
         {
             const NodeRange path = m_rounds[round].Get(position).path;
             Entry entry{};
             entry.round = round;
             entry.position = position;
+            entry.rateBps = rates[position];
             entry.ports.push_back(*m_topology.FindDirectedLink(path[0], path[1]));
             if (path.size() > 2)
             {
@@ -110,7 +114,7 @@ WorkloadDispatcher::IsReady(uint32_t index) const
     {
         const PortQueue& queue = m_ports[port];
         if (queue.waiting.empty() || queue.waiting.front() != index ||
-            queue.nBusy >= m_topology.GetCapacity(port))
+            queue.busyBps + entry.rateBps > m_topology.GetLink(port / 2).rateBps)
         {
             return false;
         }
@@ -143,7 +147,7 @@ WorkloadDispatcher::BeginNext()
         for (const DirectedLinkId port : entry.ports)
         {
             m_ports[port].waiting.pop_front();
-            ++m_ports[port].nBusy;
+            m_ports[port].busyBps += entry.rateBps;
         }
         entry.holdsPorts = true;
         ++m_counts[entry.round].nBegun;
@@ -180,7 +184,7 @@ WorkloadDispatcher::FreePorts(uint32_t index)
     entry.holdsPorts = false;
     for (const DirectedLinkId port : entry.ports)
     {
-        --m_ports[port].nBusy;
+        m_ports[port].busyBps -= entry.rateBps;
     }
     for (const DirectedLinkId port : entry.ports)
     {
@@ -216,6 +220,12 @@ uint32_t
 WorkloadDispatcher::GetRound(uint32_t index) const
 {
     return m_entries[index].round;
+}
+
+uint64_t
+WorkloadDispatcher::GetRate(uint32_t index) const
+{
+    return m_entries[index].rateBps;
 }
 
 uint32_t

@@ -24,8 +24,8 @@ namespace ns3::allreduce
  * free.
  *
  * Every port of a server, out and in, takes its workloads in the order of the rounds, as many at a
- * time as its capacity: a receiver lets a sender begin when it is its turn, as rendezvous protocols
- * do. Without this servers that are ahead would crowd the ports of those that are behind. A
+ * time as it has the rate for (see ComputeWorkloadRates): a receiver lets a sender begin when it is
+ * its turn, as rendezvous protocols do. Without this servers that are ahead would crowd the ports of those that are behind. A
  * workload waits for all workloads of its chunk that come to its sender in earlier rounds. A reduce
  * also waits until its receiver has begun what it sends of that chunk in earlier rounds, lest that
  * carries away more than was planned. So nothing waits for a later round, and all comes to an end.
@@ -78,6 +78,12 @@ class WorkloadDispatcher
      */
     uint32_t GetRound(uint32_t index) const;
 
+    /**
+     * @param index a workload
+     * @return what it gets of the links on its path, in bit/s
+     */
+    uint64_t GetRate(uint32_t index) const;
+
     /// @return the number of rounds
     uint32_t GetNRounds() const;
 
@@ -102,6 +108,7 @@ class WorkloadDispatcher
     {
         uint32_t round;         //!< its round
         uint32_t position;      //!< its place in the round
+        uint64_t rateBps;       //!< what it gets of the links on its path
         Ports ports;            //!< the first link of its path and the last, if it is another
         uint32_t nBlockers{0};  //!< what it still waits for
         bool holdsPorts{false}; //!< has begun and not sent everything
@@ -113,7 +120,7 @@ class WorkloadDispatcher
     struct PortQueue
     {
         std::deque<uint32_t> waiting; //!< workloads in order
-        uint32_t nBusy{0};            //!< workloads that use it now
+        uint64_t busyBps{0};          //!< what the workloads that use it now get together
     };
 
     /// How far a round has come.

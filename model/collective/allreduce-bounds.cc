@@ -30,26 +30,39 @@ DivideUp(uint64_t numerator, uint64_t denominator)
     return (numerator + denominator - 1) / denominator;
 }
 
-/// @return by server: the sum of the capacities of its links
-std::vector<int64_t>
-GetPortCapacities(const Topology& topology)
+/// A network whose links are as wide as a caller says: capacities, or rates.
+struct WideNetwork
 {
-    std::vector<int64_t> capacities(topology.GetNServers(), 0);
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    const Topology& topology;          //!< nodes and links
+    const std::vector<int64_t>& width; //!< by link
+
+    /// @return the number of servers
+    uint32_t GetNServers() const
     {
-        for (const Topology::Port& port : topology.GetPorts(server))
+        return topology.GetNServers();
+    }
+};
+
+/// @return by server: the sum of the widths of its links
+std::vector<int64_t>
+GetPortWidths(const WideNetwork& network)
+{
+    std::vector<int64_t> widths(network.GetNServers(), 0);
+    for (NodeId server = 0; server < network.GetNServers(); ++server)
+    {
+        for (const Topology::Port& port : network.topology.GetPorts(server))
         {
-            capacities[server] += topology.GetCapacity(port.out);
+            widths[server] += network.width[port.out / 2];
         }
     }
-    return capacities;
+    return widths;
 }
 
 /// A set of servers and what limits the traffic over its border.
 struct ServerSet
 {
     std::vector<NodeId> servers; //!< ascending
-    int64_t cut{0};              //!< capacity of the least cut to the other servers
+    int64_t cut{0};              //!< width of the least cut to the other servers
 };
 
 /**
@@ -60,19 +73,20 @@ class FlowNetwork
 {
   public:
     /**
-     * @param topology the network
-     * @param scale what the capacity of each link is multiplied by
+     * @param network the network
+     * @param scale what the width of each link is multiplied by
      */
-    FlowNetwork(const Topology& topology, int64_t scale)
-        : m_nServers(topology.GetNServers()),
-          m_source(topology.GetNNodes()),
+    FlowNetwork(const WideNetwork& network, int64_t scale)
+        : m_nServers(network.GetNServers()),
+          m_source(network.topology.GetNNodes()),
           m_sink(m_source + 1)
     {
+        const Topology& topology = network.topology;
         std::vector<std::pair<uint32_t, uint32_t>> edges;
         for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
         {
             edges.emplace_back(topology.GetSource(link), topology.GetTarget(link));
-            m_capacity.push_back(scale * topology.GetCapacity(link));
+            m_capacity.push_back(scale * network.width[link / 2]);
         }
         for (NodeId server = 0; server < m_nServers; ++server)
         {
@@ -277,19 +291,19 @@ GetSmallerSide(std::vector<NodeId> side, uint32_t nServers)
 /**
  * Find the minimum cut that separates any two servers: it separates server 0 from some other one.
  *
- * @param topology a connected network of two servers or more
- * @param ports by server: the capacity of its links
+ * @param wide a connected network of two servers or more
+ * @param ports by server: the width of its links
  * @return the smaller side of the cut
  */
 ServerSet
-FindMinimumCut(const Topology& topology, const std::vector<int64_t>& ports)
+FindMinimumCut(const WideNetwork& wide, const std::vector<int64_t>& ports)
 {
     const int64_t unlimited = std::accumulate(ports.begin(), ports.end(), int64_t{0});
     const auto least = std::min_element(ports.begin(), ports.end());
     ServerSet best{{static_cast<NodeId>(least - ports.begin())}, *least};
-    FlowNetwork network(topology, 1);
+    FlowNetwork network(wide, 1);
     network.SetSupply(0, unlimited);
-    for (NodeId server = 1; server < topology.GetNServers(); ++server)
+    for (NodeId server = 1; server < wide.GetNServers(); ++server)
     {
         // More than the best cut need not be told apart.
         network.SetDemand(server, best.cut);
@@ -300,7 +314,7 @@ FindMinimumCut(const Topology& topology, const std::vector<int64_t>& ports)
         }
         network.SetDemand(server, 0);
     }
-    best.servers = GetSmallerSide(std::move(best.servers), topology.GetNServers());
+    best.servers = GetSmallerSide(std::move(best.servers), wide.GetNServers());
     return best;
 }
 
@@ -316,20 +330,20 @@ struct Ratio
  * as it can be, where p / q is the ratio: servers with p P(v) < 2 q pull themselves into S, the
  * others out of it.
  *
- * @param topology the network
- * @param ports by server: the capacity of its links
+ * @param wide the network
+ * @param ports by server: the width of its links
  * @param ratio what 2 |S| / (P(S) + B(S)) must exceed
  * @return the set, if there is one
  */
 std::optional<ServerSet>
-FindBetterRegion(const Topology& topology, const std::vector<int64_t>& ports, Ratio ratio)
+FindBetterRegion(const WideNetwork& wide, const std::vector<int64_t>& ports, Ratio ratio)
 {
-    FlowNetwork network(topology, ratio.numerator);
+    FlowNetwork network(wide, ratio.numerator);
     auto getWeight = [&](NodeId server) {
         return ratio.numerator * ports[server] - 2 * ratio.denominator;
     };
     int64_t supply = 0;
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    for (NodeId server = 0; server < wide.GetNServers(); ++server)
     {
         const int64_t weight = getWeight(server);
         network.SetSupply(server, std::max<int64_t>(-weight, 0));
@@ -354,19 +368,15 @@ FindBetterRegion(const Topology& topology, const std::vector<int64_t>& ports, Ra
  * Find the set S of servers with the largest 2 |S| / (P(S) + B(S)) by Dinkelbach's method: each set
  * that beats the ratio gives the next one, until none does.
  *
- * @param topology a connected network of two servers or more
- * @param ports by server: the capacity of its links
- * @param minimumCut capacity of the minimum cut that separates two servers
- * @param nChunks number of chunks
- * @return the bound, if it is larger than the others that count capacities
+ * @param wide a connected network of two servers or more
+ * @param ports by server: the width of its links
+ * @param minimumCut width of the minimum cut that separates two servers
+ * @return the bound, if it is larger than the others that count widths
  */
-std::optional<LowerBound>
-ComputeRegionBound(const Topology& topology,
-                   const std::vector<int64_t>& ports,
-                   int64_t minimumCut,
-                   uint64_t nChunks)
+std::optional<WidthBound>
+ComputeRegionBound(const WideNetwork& wide, const std::vector<int64_t>& ports, int64_t minimumCut)
 {
-    const int64_t nServers = topology.GetNServers();
+    const int64_t nServers = wide.GetNServers();
     const int64_t total = std::accumulate(ports.begin(), ports.end(), int64_t{0});
     if (total > std::numeric_limits<int64_t>::max() / (8 * nServers))
     {
@@ -378,15 +388,15 @@ ComputeRegionBound(const Topology& topology,
     {
         ratio = {1, minimumCut};
     }
-    std::optional<LowerBound> bound;
-    while (const auto region = FindBetterRegion(topology, ports, ratio))
+    std::optional<WidthBound> bound;
+    while (const auto region = FindBetterRegion(wide, ports, ratio))
     {
         ratio = {2 * static_cast<int64_t>(region->servers.size()), region->cut};
         for (const NodeId server : region->servers)
         {
             ratio.denominator += ports[server];
         }
-        bound = {"region", DivideUp(nChunks * ratio.numerator, ratio.denominator), region->servers};
+        bound = {"region", ratio.numerator, ratio.denominator, region->servers};
     }
     return bound;
 }
@@ -420,25 +430,44 @@ LowerBounds::GetBest() const
     });
 }
 
+std::vector<WidthBound>
+ComputeWidthBounds(const Topology& topology, const std::vector<int64_t>& widths)
+{
+    const int64_t nServers = topology.GetNServers();
+    const WideNetwork wide{topology, widths};
+    const std::vector<int64_t> ports = GetPortWidths(wide);
+    const int64_t total = std::accumulate(ports.begin(), ports.end(), int64_t{0});
+    const ServerSet cut = FindMinimumCut(wide, ports);
+    std::vector<WidthBound> bounds;
+    bounds.push_back({"ports", 2 * (nServers - 1), total, {}});
+    bounds.push_back({"cut", 1, cut.cut, cut.servers});
+    if (auto region = ComputeRegionBound(wide, ports, cut.cut))
+    {
+        bounds.push_back(std::move(*region));
+    }
+    return bounds;
+}
+
 LowerBounds
 ComputeLowerBounds(const Topology& topology, const std::vector<NodeId>& chunkRoots)
 {
     CheckInput(topology, chunkRoots);
-    const uint64_t nServers = topology.GetNServers();
     const uint64_t nChunks = chunkRoots.size();
-    if (nServers < 2 || nChunks == 0)
+    if (topology.GetNServers() < 2 || nChunks == 0)
     {
         return {{{"ports", 0, {}}}};
     }
-    const std::vector<int64_t> ports = GetPortCapacities(topology);
-    const uint64_t total = std::accumulate(ports.begin(), ports.end(), uint64_t{0});
-    const ServerSet cut = FindMinimumCut(topology, ports);
-    LowerBounds bounds;
-    bounds.all.push_back({"ports", DivideUp(2 * nChunks * (nServers - 1), total), {}});
-    bounds.all.push_back({"cut", DivideUp(nChunks, cut.cut), cut.servers});
-    if (auto region = ComputeRegionBound(topology, ports, cut.cut, nChunks))
+    std::vector<int64_t> capacities;
+    for (const Link& link : topology.GetLinks())
     {
-        bounds.all.push_back(std::move(*region));
+        capacities.push_back(link.capacity);
+    }
+    LowerBounds bounds;
+    for (WidthBound& bound : ComputeWidthBounds(topology, capacities))
+    {
+        bounds.all.push_back({bound.name,
+                              DivideUp(nChunks * bound.numerator, bound.denominator),
+                              std::move(bound.servers)});
     }
     bounds.all.push_back({"hops", ComputeHopBound(topology, chunkRoots), {}});
     return bounds;

@@ -78,6 +78,30 @@ struct LowerBounds
  */
 LowerBounds ComputeLowerBounds(const Topology& topology, const std::vector<NodeId>& chunkRoots);
 
+/// @ingroup allreduce
+/// How much of a network's width a gradient needs at least, as a fraction.
+struct WidthBound
+{
+    std::string name;            //!< "ports", "cut" or "region"
+    int64_t numerator{0};        //!< how often each byte must pass what the bound is about
+    int64_t denominator{1};      //!< how wide that is, all of it together
+    std::vector<NodeId> servers; //!< "cut", "region": the servers S it is about, ascending
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * The bounds "ports", "cut" and "region" of ComputeLowerBounds as fractions f, for links of any
+ * width: C chunks take C f rounds or more if widths are capacities, and a gradient of B bits takes
+ * B f seconds or more if they are rates in bit/s.
+ *
+ * @param topology a connected network of two servers or more
+ * @param widths by link, 1 or more
+ * @return the bounds
+ */
+std::vector<WidthBound> ComputeWidthBounds(const Topology& topology,
+                                           const std::vector<int64_t>& widths);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_BOUNDS_H */

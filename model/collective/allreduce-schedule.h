@@ -32,6 +32,20 @@ struct AllReduceSchedule
 /**
  * @ingroup allreduce
  *
+ * @param bytes size of a gradient
+ * @param nChunks into how many chunks it is cut
+ * @param chunk one of them
+ * @return its size; sizes differ by one byte at most
+ */
+constexpr uint64_t
+GetChunkBytes(uint64_t bytes, uint64_t nChunks, uint64_t chunk)
+{
+    return bytes / nChunks + (chunk < bytes % nChunks);
+}
+
+/**
+ * @ingroup allreduce
+ *
  * Read rounds backwards in time and every path from its end: a broadcast plan becomes a reduce
  * plan, and the other way round. What has contributors cannot be mirrored.
  *

@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "ideal-time.h"
+
+#include "allreduce-bounds.h"
+#include "allreduce-schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/**
+ * Rates as widths small enough for exact flows.
+ *
+ * @param topology the network
+ * @param [out] unit bit/s of a width of 1
+ * @return by link; rounded up, which makes a bound weaker but not wrong
+ */
+std::vector<int64_t>
+MakeWidths(const Topology& topology, uint64_t& unit)
+{
+    unit = 0;
+    double total = 0;
+    for (const Link& link : topology.GetLinks())
+    {
+        unit = std::gcd(unit, link.rateBps);
+        total += 2.0 * link.rateBps;
+    }
+    const double most =
+        static_cast<double>(std::numeric_limits<int64_t>::max() / 16) / topology.GetNServers();
+    while (total / unit > most)
+    {
+        unit *= 2;
+    }
+    std::vector<int64_t> widths;
+    for (const Link& link : topology.GetLinks())
+    {
+        widths.push_back((link.rateBps + unit - 1) / unit);
+    }
+    return widths;
+}
+
+/// Finds the quickest ways from a server to all others.
+class QuickestWays
+{
+  public:
+    explicit QuickestWays(const Topology& topology)
+        : m_topology(topology)
+    {
+    }
+
+    /**
+     * @param from a server
+     * @param bits size of a workload
+     * @return by node: the least seconds until a server has it all, or a switch the first of it
+     */
+    const std::vector<double>& Find(NodeId from, double bits)
+    {
+        m_seconds.assign(m_topology.GetNNodes(), std::numeric_limits<double>::infinity());
+        m_seconds[from] = 0;
+        m_queue.push({0, from});
+        while (!m_queue.empty())
+        {
+            const auto [seconds, node] = m_queue.top();
+            m_queue.pop();
+            if (seconds == m_seconds[node])
+            {
+                Leave(node, bits);
+            }
+        }
+        return m_seconds;
+    }
+
+  private:
+    /// When something is where.
+    struct Arrival
+    {
+        double seconds; //!< when
+        NodeId node;    //!< where
+
+        /// Later arrivals come later out of a priority queue.
+        bool operator<(const Arrival& other) const
+        {
+            return seconds > other.seconds;
+        }
+    };
+
+    void Leave(NodeId node, double bits)
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(node))
+        {
+            const Link& link = m_topology.GetLink(port.out / 2);
+            const double sending = m_topology.IsServer(node) ? bits / link.rateBps : 0;
+            const double arrival = m_seconds[node] + sending + 1e-9 * link.delayNs;
+            if (arrival < m_seconds[port.neighbor])
+            {
+                m_seconds[port.neighbor] = arrival;
+                m_queue.push({arrival, port.neighbor});
+            }
+        }
+    }
+
+    const Topology& m_topology;           //!< the network
+    std::vector<double> m_seconds;        //!< by node: the least found so far
+    std::priority_queue<Arrival> m_queue; //!< nodes to leave from
+};
+
+/// @return the least delay of a path between two servers
+double
+FindLeastDelay(const Topology& topology)
+{
+    QuickestWays ways(topology);
+    double least = std::numeric_limits<double>::infinity();
+    for (NodeId from = 0; from < topology.GetNServers(); ++from)
+    {
+        const std::vector<double>& seconds = ways.Find(from, 0);
+        for (NodeId to = from + 1; to < topology.GetNServers(); ++to)
+        {
+            least = std::min(least, seconds[to]);
+        }
+    }
+    return least;
+}
+
+/// @return see IdealTime::latency
+double
+ComputeLatency(const Topology& topology, const std::vector<NodeId>& chunkRoots, uint64_t bytes)
+{
+    QuickestWays ways(topology);
+    std::vector<bool> isDone(topology.GetNServers(), false);
+    double longest = 0;
+    // Of the chunks with the same root the first is the largest.
+    for (std::size_t chunk = 0; chunk < std::min<uint64_t>(chunkRoots.size(), bytes); ++chunk)
+    {
+        const NodeId root = chunkRoots[chunk];
+        if (!isDone[root])
+        {
+            isDone[root] = true;
+            const double bits = 8.0 * GetChunkBytes(bytes, chunkRoots.size(), chunk);
+            const std::vector<double>& seconds = ways.Find(root, bits);
+            longest = std::max(
+                longest,
+                2 * *std::max_element(seconds.begin(), seconds.begin() + topology.GetNServers()));
+        }
+    }
+    return longest;
+}
+
+} // namespace
+
+IdealTime
+ComputeIdealTime(const Topology& topology, const std::vector<NodeId>& chunkRoots, uint64_t bytes)
+{
+    IdealTime ideal;
+    if (topology.GetNServers() < 2 || bytes == 0)
+    {
+        return ideal;
+    }
+    uint64_t unit = 0;
+    const std::vector<int64_t> widths = MakeWidths(topology, unit);
+    for (const WidthBound& bound : ComputeWidthBounds(topology, widths))
+    {
+        const double seconds = 8.0 * bytes * bound.numerator / bound.denominator / unit;
+        if (seconds > ideal.volume)
+        {
+            ideal.volume = seconds;
+            ideal.bottleneck = bound.name;
+        }
+    }
+    ideal.volume += FindLeastDelay(topology);
+    ideal.latency = ComputeLatency(topology, chunkRoots, bytes);
+    ideal.seconds = std::max(ideal.volume, ideal.latency);
+    if (ideal.latency > ideal.volume)
+    {
+        ideal.bottleneck = "hops";
+    }
+    return ideal;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "workload-rates.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Calls a function with each directed link of a path.
+template <typename Call>
+void
+ForEachLink(const Topology& topology, const NodeRange& path, Call call)
+{
+    for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
+    {
+        call(*topology.FindDirectedLink(*node, *(node + 1)));
+    }
+}
+
+} // namespace
+
+std::vector<uint64_t>
+ComputeWorkloadRates(const Topology& topology, const WorkloadList& round)
+{
+    std::vector<uint32_t> nWorkloads(topology.GetNDirectedLinks(), 0);
+    for (std::size_t i = 0; i < round.GetSize(); ++i)
+    {
+        ForEachLink(topology, round.Get(i).path, [&](DirectedLinkId link) { ++nWorkloads[link]; });
+    }
+    std::vector<uint64_t> rates(round.GetSize());
+    for (std::size_t i = 0; i < round.GetSize(); ++i)
+    {
+        uint64_t least = std::numeric_limits<uint64_t>::max();
+        ForEachLink(topology, round.Get(i).path, [&](DirectedLinkId link) {
+            least = std::min(least, topology.GetLink(link / 2).rateBps / nWorkloads[link]);
+        });
+        rates[i] = std::max<uint64_t>(least, 1);
+    }
+    return rates;
+}
+
+} // namespace ns3::allreduce
