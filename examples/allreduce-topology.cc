@@ -12,6 +12,7 @@
 #include "ns3/allreduce-program-options.h"
 #include "ns3/bulk-send-helper.h"
 #include "ns3/inet-socket-address.h"
+#include "ns3/link-capacities.h"
 #include "ns3/packet-sink-helper.h"
 #include "ns3/packet-sink.h"
 #include "ns3/result-writer.h"
@@ -55,6 +56,28 @@ FindFarthestServer(const Topology& topology)
            distance.begin();
 }
 
+/// Adds the rates, and what is lost because capacities are whole numbers.
+void
+DescribeRates(const Topology& topology, nlohmann::ordered_json& row)
+{
+    const std::vector<Link>& links = topology.GetLinks();
+    const auto [slowest, fastest] =
+        std::minmax_element(links.begin(), links.end(), [](const Link& x, const Link& y) {
+            return x.rateBps < y.rateBps;
+        });
+    const CapacityRounding rounding = ComputeCapacityRounding(topology);
+    const Link& worst = topology.GetLink(rounding.worstLink);
+    row["slowest_rate_bps"] = slowest->rateBps;
+    row["fastest_rate_bps"] = fastest->rateBps;
+    row["unit_rate_bps"] = rounding.unitRateBps;
+    row["rounding_loss"] = rounding.worstLoss;
+    row["rounding_link"] = nullptr;
+    if (rounding.worstLoss > 0)
+    {
+        row["rounding_link"] = FormatPath({worst.a, worst.b});
+    }
+}
+
 nlohmann::ordered_json
 Describe(const Topology& topology)
 {
@@ -66,13 +89,15 @@ Describe(const Topology& topology)
         fewest = std::min(fewest, nPorts);
         most = std::max(most, nPorts);
     }
-    return {{"topology", topology.GetName()},
-            {"servers", topology.GetNServers()},
-            {"switches", topology.GetNSwitches()},
-            {"links", topology.GetNLinks()},
-            {"fewest_server_ports", fewest},
-            {"most_server_ports", most},
-            {"diameter", ComputeDiameter(topology)}};
+    nlohmann::ordered_json row = {{"topology", topology.GetName()},
+                                  {"servers", topology.GetNServers()},
+                                  {"switches", topology.GetNSwitches()},
+                                  {"links", topology.GetNLinks()},
+                                  {"fewest_server_ports", fewest},
+                                  {"most_server_ports", most},
+                                  {"diameter", ComputeDiameter(topology)}};
+    DescribeRates(topology, row);
+    return row;
 }
 
 /// Counts the directed links that carry something.
@@ -185,6 +210,10 @@ Run(int argc, char* argv[])
                                                  {"servers", "servers", 7},
                                                  {"switches", "switches", 8},
                                                  {"links", "links", 6},
+                                                 {"slowest_rate_bps", "slowest Gb/s", 12, -1, 1e-9},
+                                                 {"fastest_rate_bps", "fastest Gb/s", 12, -1, 1e-9},
+                                                 {"unit_rate_bps", "unit flow Gb/s", 14, -1, 1e-9},
+                                                 {"rounding_loss", "rounding %", 10, -1, 100},
                                                  {"most_server_ports", "ports", 5},
                                                  {"diameter", "diameter", 8}};
     if (!options.noFlow)

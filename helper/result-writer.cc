@@ -20,11 +20,11 @@ namespace
 
 /**
  * @param value a value of a row
- * @param decimals digits after the point of a number that is not whole; -1: as many as needed
+ * @param column its column
  * @return the value for people
  */
 std::string
-FormatValue(const nlohmann::ordered_json& value, int decimals)
+FormatValue(const nlohmann::ordered_json& value, const ResultWriter::Column& column)
 {
     if (value.is_null())
     {
@@ -34,10 +34,15 @@ FormatValue(const nlohmann::ordered_json& value, int decimals)
     {
         return value.get<bool>() ? "yes" : "no";
     }
-    if (value.is_number_float() && decimals >= 0)
+    const bool isRounded = value.is_number_float() && column.decimals >= 0;
+    if (isRounded || (value.is_number() && column.scale != 1))
     {
         std::ostringstream text;
-        text << std::fixed << std::setprecision(decimals) << value.get<double>();
+        if (column.decimals >= 0)
+        {
+            text << std::fixed << std::setprecision(column.decimals);
+        }
+        text << column.scale * value.get<double>();
         return text.str();
     }
     return value.is_string() ? value.get<std::string>() : value.dump();
@@ -144,8 +149,7 @@ ResultWriter::WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ord
     for (const Column& column : m_columns)
     {
         line << (GetValue(row, column.key).is_string() ? std::left : std::right)
-             << std::setw(column.width) << FormatValue(GetValue(texts, column.key), column.decimals)
-             << "  ";
+             << std::setw(column.width) << FormatValue(GetValue(texts, column.key), column) << "  ";
     }
     std::string text = line.str();
     text.erase(text.find_last_not_of(' ') + 1);

@@ -42,6 +42,7 @@ class ResultWriter
         std::string title; //!< over the column in the table
         uint32_t width;    //!< of the column in the table
         int decimals{-1};  //!< digits after the point in the table; -1: as many as needed
+        double scale{1};   //!< the table shows the value times this
     };
 
     /**

@@ -5,8 +5,14 @@
 #include "topology-options.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/link-capacities.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-spec.h"
+
+#include <iomanip>
+#include <iostream>
+#include <sstream>
 
 namespace ns3::allreduce
 {
@@ -41,6 +47,25 @@ CheckConnected(const Topology& topology)
     }
 }
 
+/// Links that cannot be used in full make plans worse, for which the plans are not to blame.
+void
+WarnOfRounding(const Topology& topology)
+{
+    const CapacityRounding rounding = ComputeCapacityRounding(topology);
+    if (rounding.worstLoss <= MOST_ROUNDING_LOSS_PERCENT / 100.0)
+    {
+        return;
+    }
+    const Link& link = topology.GetLink(rounding.worstLink);
+    std::ostringstream line;
+    line << std::setprecision(3) << "warning: topology " << topology.GetName()
+         << ": rounding rates to unit flows costs up to " << 100 * rounding.worstLoss << " %: link "
+         << FormatPath({link.a, link.b}) << " of " << FormatRate(link.rateBps) << " carries "
+         << link.capacity << (link.capacity == 1 ? " unit flow of " : " unit flows of ")
+         << FormatRoughRate(rounding.unitRateBps);
+    std::cerr << line.str() << std::endl;
+}
+
 } // namespace
 
 std::vector<Topology>
@@ -53,6 +78,7 @@ TopologyOptions::Make() const
         topology = degrade.empty() ? topology : ParseDegrade(topology, degrade);
         topology = mixed.empty() ? topology : ParseMixed(topology, mixed);
         CheckConnected(topology);
+        WarnOfRounding(topology);
         topologies.push_back(std::move(topology));
     }
     return topologies;

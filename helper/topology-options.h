@@ -34,6 +34,9 @@ struct TopologyOptions
     void AddTo(ProgramOptions& options);
 
     /**
+     * Make the networks. A line on standard error tells of each in which rounding rates to whole
+     * unit flows costs more than 5 %.
+     *
      * @return the networks, degraded and mixed as asked for
      * @throws InputError if one is not possible, or its servers are not connected
      */

@@ -789,6 +789,12 @@ class ResultWriterTestCase : public TestCase
                               "name      ratio  none  good\n"
                               "a         0.333     -   yes\n",
                               "names to the left, numbers to the right");
+        std::ostringstream out;
+        ResultWriter(out, ParseFormat("table"), {{"bps", "Gb/s", 4, -1, 1e-9}})
+            .Add({{"bps", 2500000000}});
+        ResultWriter(out, ParseFormat("csv"), {{"bps", "Gb/s", 4, -1, 1e-9}})
+            .Add({{"bps", 2500000000}});
+        NS_TEST_EXPECT_MSG_EQ(out.str(), "Gb/s\n 2.5\nbps\n2500000000\n", "scaled for people");
     }
 
     Json m_rows = Json::array(); //!< what is written

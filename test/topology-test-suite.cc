@@ -5,6 +5,8 @@
 #include "allreduce-test-utils.h"
 
 #include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/link-capacities.h"
 #include "ns3/test.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-generators.h"
@@ -17,7 +19,9 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <unistd.h>
@@ -510,7 +514,12 @@ class TopologyFileTestCase : public TestCase
         {
             CheckRoundTrips(MixCapacity(ParseTopology(spec), 0.3, 2));
         }
+        CheckRoundTrips(ReadText("4 0 3\n\n0 1 10Gbps 1us 0\n1 2 25Gbps 2us 0\n2 3 1Tbps 0s 0\n"));
         CheckJson();
+        CheckLinkForms();
+        CheckBadLinkForms();
+        CheckStatedCapacities();
+        CheckSlowedLink();
         CheckLinkList();
     }
 
@@ -563,7 +572,7 @@ class TopologyFileTestCase : public TestCase
     {
         const std::string head = R"({"servers": 2, "switches": 1, "links": )";
         const Topology topology = ReadText(R"({"name": "mine", "servers": 2, "switches": 1,
-                         "links": [[0, 2], [1, 2, 2, 40000000000, 500, 0.25]]})");
+                         "links": [[0, 2], [1, 2, 4, 40000000000, 500, 0.25]]})");
         NS_TEST_ASSERT_MSG_EQ(topology.GetName(), "mine", "name");
         NS_TEST_ASSERT_MSG_EQ(topology.GetLink(0).rateBps, DEFAULT_LINK_RATE_BPS, "default rate");
         NS_TEST_ASSERT_MSG_EQ(topology.GetLink(1).delayNs, 500, "delay");
@@ -572,10 +581,12 @@ class TopologyFileTestCase : public TestCase
         CheckRefused(head + "[[0, 0]]}", "link 0-0: joins a node to itself");
         CheckRefused(head + "[[0, 2], [2, 0]]}", "link 2-0: the pair is joined twice");
         CheckRefused(head + "[[0, 2, 0]]}", "capacity 0, expected 1 or more");
-        CheckRefused(head + "[[0, 2, 4000000000]]}", "capacity is 4000000000");
-        CheckRefused(head + "[[0, 2, 1, -5]]}", "rate is -5");
+        CheckRefused(head + "[[0, 2, 2.5]]}", "link 0: capacity is 2.5, expected a whole number");
+        CheckRefused(head + "[[0, 2, 1, -5]]}",
+                     "link 0: rate is -5, expected text such as \"10Gbps\" or a whole number");
         CheckRefused(head + "[[0, 2, 1, 0]]}", "rate 0, expected a positive rate");
-        CheckRefused(head + "[[0, 2, 1, 1, -1]]}", "delay is -1");
+        CheckRefused(head + "[[0, 2, 1, 1, -1]]}",
+                     "link 0: delay is -1, expected text such as \"1us\" or a whole number");
         CheckRefused(head + "[[0, 2, 1, 1, 1, 2]]}", "error rate 2, expected 0 to 1");
         CheckRefused(head + "[[0]]}", "link 0 is [0], expected [a, b, capacity");
         CheckRefused(head + "7}", "\"links\" is not a list");
@@ -586,6 +597,128 @@ class TopologyFileTestCase : public TestCase
         CheckRefused(head + R"([[0, 2]], "positions": [[0]]})",
                      "position 0 is [0], expected [x, y]");
         CheckRefused(head + R"([[0, 2]], "positions": [[0, 1]]})", "1 positions, expected one for");
+    }
+
+    /// @return the links of a file with three servers and a switch
+    std::vector<Link> ReadLinks(const std::string& links)
+    {
+        return ReadText(R"({"servers": 3, "switches": 1, "links": )" + links + "}").GetLinks();
+    }
+
+    void CheckLinkForms()
+    {
+        const Link plain{0, 3};
+        const Link fast{1, 3, 5, 25'000'000'000, 1000, 0};
+        const Link full{2, 3, 20, 100'000'000'000, 500, 0.5};
+        const std::vector<Link> expected = {{0, 3, 2}, fast, full};
+        for (const std::string first :
+             {"[0, 3]", R"([0, 3, "10Gbps"])", "[0, 3, 2, 10000000000]", R"({"ends": [0, 3]})"})
+        {
+            for (const std::string second : {R"([1, 3, "25Gbps"])",
+                                             "[1, 3, 25000000000]",
+                                             R"([1, 3, "25000Mbps", "1us", 0])",
+                                             R"({"rate": "25Gbps", "ends": [1, 3]})"})
+            {
+                for (const std::string third :
+                     {R"([2, 3, "100Gbps", "500ns", 0.5])",
+                      "[2, 3, 100000000000, 500, 0.5]",
+                      R"([2, 3, 20, "100Gbps", "0.5us", 0.5])",
+                      "[2, 3, 20, 100000000000, 500, 0.5]",
+                      R"({"ends": [2, 3], "rate": "100Gbps", "delay": 500, "error_rate": 0.5})",
+                      R"({"ends": [2, 3], "rate": 100000000000, "delay": "500ns",
+                          "error_rate": 0.5, "capacity": 20})"})
+                {
+                    const std::string links = "[" + first + ", " + second + ", " + third + "]";
+                    NS_TEST_ASSERT_MSG_EQ((ReadLinks(links) == expected), true, links);
+                }
+            }
+        }
+        NS_TEST_ASSERT_MSG_EQ((ReadLinks("[[0, 3]]")[0] == plain), true, "all defaults");
+        const Link wide{0, 3, 3, 3 * DEFAULT_LINK_RATE_BPS};
+        NS_TEST_ASSERT_MSG_EQ((ReadLinks("[[0, 3, 3]]")[0] == wide), true, "10 Gb/s each");
+        NS_TEST_ASSERT_MSG_EQ((ReadLinks(R"([{"ends": [0, 3], "capacity": 3}])")[0] == wide),
+                              true,
+                              "the same as an object");
+    }
+
+    void CheckBadLinkForms()
+    {
+        const std::map<std::string, std::string> refusals = {
+            {R"([0, 3, "fast"])", "link 0: rate \"fast\": expected a positive rate"},
+            {R"([0, 3, "10Gbps", "soon"])", "link 0: delay \"soon\": expected a time"},
+            {R"([0, 3, "10Gbps", 0.5])", "link 0: delay is 0.5, expected text such as \"1us\""},
+            {R"([0, 3, "10Gbps", "1us", "few"])", "link 0: error rate is \"few\", expected a num"},
+            {R"([0, 3, "10Gbps", "1us", 0, 0])",
+             "expected [a, b, capacity, rate, delay, errors], "
+             "[a, b, rate, delay, errors] or an object"},
+            {R"([0, 3, 1, 1.5])", "link 0: rate is 1.5, expected text such as \"10Gbps\""},
+            {R"(7)", "link 0 is 7, expected [a, b, capacity"},
+            {R"({"rate": "10Gbps"})", "link 0: no \"ends\""},
+            {R"({"ends": [0]})", "link 0: ends is [0], expected [a, b]"},
+            {R"({"ends": [0, -3]})", "link 0: node is -3, expected a whole number"},
+            {R"({"ends": [0, 3], "speed": 1})",
+             "link 0: unknown key \"speed\", expected ends, "
+             "rate, delay, error_rate or capacity"},
+            {R"({"ends": [0, 3], "capacity": 65536})", "link 0: capacity is 65536, expected a who"},
+            {R"({"ends": [0, 3], "capacity": "10Gbps"})", "link 0: capacity is \"10Gbps\""},
+            {R"({"ends": [0, 3], "rate": null})", "link 0: rate is null"},
+        };
+        for (const auto& [link, why] : refusals)
+        {
+            CheckRefused(R"({"servers": 3, "switches": 1, "links": [)" + link + "]}", why);
+        }
+    }
+
+    void CheckStatedCapacities()
+    {
+        const auto capacities = [this](const std::string& links) {
+            std::vector<uint32_t> list;
+            for (const Link& link : ReadLinks(links))
+            {
+                list.push_back(link.capacity);
+            }
+            return list;
+        };
+        using List = std::vector<uint32_t>;
+        NS_TEST_ASSERT_MSG_EQ(
+            (capacities(R"([[0, 3, "10Gbps"], [1, 3, "25Gbps"], [2, 3, "100Gbps"]])") ==
+             List{2, 5, 20}),
+            true,
+            "nobody states a capacity");
+        NS_TEST_ASSERT_MSG_EQ(
+            (capacities(R"([[0, 3, 1, "10Gbps"], [1, 3, "25Gbps"], [2, 3, "100Gbps"]])") ==
+             List{1, 2, 10}),
+            true,
+            "one says what a unit flow is");
+        NS_TEST_ASSERT_MSG_EQ(
+            (capacities(R"([[0, 3, 1], [1, 3, 2, "25Gbps"], [2, 3, 10, "100Gbps"]])") ==
+             List{1, 2, 10}),
+            true,
+            "all do, and round down");
+        CheckRefused(R"({"servers": 2, "switches": 1,
+                         "links": [[0, 2, 100, 1000000000], [1, 2, 1, 100000000000]]})",
+                     "topology-test.txt: link 1-2: capacity 1 at 100Gbps contradicts link 0-2, "
+                     "capacity 100 at 1Gbps: with unit flows of 10Mbps expected capacity 10000, "
+                     "or leave the capacities out");
+        CheckRefused(R"({"servers": 3, "switches": 1, "links":
+                         [[0, 3, 1, "10Gbps"], [1, 3, 1, "25Gbps"], [2, 3, 1, "100Gbps"]]})",
+                     "link 1-3: capacity 1 at 25Gbps contradicts link 0-3, capacity 1 at 10Gbps: "
+                     "with unit flows of 10Gbps expected capacity 2, or");
+        CheckRefused(R"({"servers": 2, "switches": 1,
+                         "links": [[0, 2, "10Gbps"], [1, 2, 1, "100Gbps"]]})",
+                     "link 1-2: capacity 1 at 100Gbps contradicts link 0-2, capacity 1 at 10Gbps");
+        CheckRefused(R"({"servers": 2, "switches": 1, "links": [[0, 2, 3, "10Gbps"], [1, 2, 1]]})",
+                     "with unit flows of 3.33333Gbps expected capacity 3, or");
+    }
+
+    /// A schedule may hold a network one of whose links is slower than it was planned for.
+    void CheckSlowedLink()
+    {
+        std::vector<Link> links = MakeBCube(2, 1).GetLinks();
+        links[3].rateBps /= 3;
+        const Topology slowed("slowed", 4, 4, links);
+        const Topology again = TopologyFromJson(TopologyToJson(slowed), "slowed");
+        NS_TEST_ASSERT_MSG_EQ((again.GetLinks() == links), true, "read back as written");
     }
 
     void CheckLinkList()
@@ -600,6 +733,10 @@ class TopologyFileTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(topology.GetLink(0).capacity, 4, "400 Gb/s against 100 Gb/s");
         NS_TEST_ASSERT_MSG_EQ(topology.GetLink(0).delayNs, 500, "0.0005 ms");
         NS_TEST_ASSERT_MSG_EQ(topology.GetLink(1).rateBps, 100'000'000'000, "50 + 50 Gb/s");
+        const Topology uneven =
+            ReadText("4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 25Gbps 1us 0\n2 3 100Gbps 1us 0\n");
+        NS_TEST_ASSERT_MSG_EQ(uneven.GetLink(0).capacity, 2, "10 Gb/s in unit flows of 5 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(uneven.GetLink(1).capacity, 5, "25 Gb/s in unit flows of 5 Gb/s");
         CheckRefused("", "line 1: the file ends, expected the number of nodes");
         CheckRefused("3 1", "line 1: the line ends, expected the number of nodes");
         CheckRefused("3 4 0\n", "line 1: 4 is too large");
@@ -613,6 +750,200 @@ class TopologyFileTestCase : public TestCase
         CheckRefused("3 1 1\n2\n0 2 1Gbps 1us 7\n", "line 3: error rate \"7\": expected a number");
         CheckRefused("3 1 1\n2\n0 2 fast 1us 0\n", "line 3: rate \"fast\"");
         CheckRefused("3 1 2\n2\n0 2 1Gbps 1us 0\n", "line 4: the file ends, expected link 2 of 2");
+    }
+};
+
+/// Capacities follow from rates.
+class CapacityTestCase : public TestCase
+{
+  public:
+    CapacityTestCase()
+        : TestCase("Capacities follow from rates, and lose as little as 16 parts allow")
+    {
+    }
+
+  private:
+    using Numbers = std::vector<uint64_t>; //!< rates or capacities, by link
+
+    static constexpr uint64_t GIGABIT = 1'000'000'000;
+    static constexpr uint32_t MOST_PARTS = 16;
+
+    void DoRun() override
+    {
+        ExpectDerived({10, 10, 10}, {1, 1, 1});
+        ExpectDerived({25, 100}, {1, 4});
+        ExpectDerived({10, 25, 100}, {2, 5, 20});
+        ExpectDerived({100, 10, 25}, {20, 2, 5});
+        ExpectDerived({1, 10, 25, 40, 100, 400}, {1, 10, 25, 40, 100, 400});
+        ExpectDerived({19, 20}, {1, 1});
+        ExpectDerived({18, 20}, {9, 10});
+        ExpectDerived({1, 100'000}, {1, 65535});
+        ExpectDerived({}, {});
+        for (const char* spec : {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2", "torus:4x4"})
+        {
+            const Topology topology = ParseTopology(spec);
+            for (const Link& link : topology.GetLinks())
+            {
+                NS_TEST_ASSERT_MSG_EQ(link.capacity, 1, spec);
+            }
+        }
+        TestRandom random(7);
+        for (uint32_t i = 0; i < 2000; ++i)
+        {
+            CheckRules(DrawRates(random));
+        }
+        CheckRules({1, std::numeric_limits<int64_t>::max()});
+        CheckRules({std::numeric_limits<int64_t>::max() - 1, std::numeric_limits<int64_t>::max()});
+        CheckCheck();
+        CheckRoughRates();
+        CheckRounding();
+    }
+
+    /// @return links in a line @param rates in bit/s
+    std::vector<Link> MakeLinks(const Numbers& rates)
+    {
+        std::vector<Link> links;
+        for (NodeId node = 0; node < rates.size(); ++node)
+        {
+            links.push_back({node, node + 1, 1, rates[node]});
+        }
+        return links;
+    }
+
+    Numbers GetCapacities(const std::vector<Link>& links)
+    {
+        Numbers capacities;
+        for (const Link& link : links)
+        {
+            capacities.push_back(link.capacity);
+        }
+        return capacities;
+    }
+
+    void ExpectDerived(Numbers gigabits, const Numbers& capacities)
+    {
+        for (uint64_t& rate : gigabits)
+        {
+            rate *= GIGABIT;
+        }
+        std::vector<Link> links = MakeLinks(gigabits);
+        DeriveCapacities(links);
+        NS_TEST_ASSERT_MSG_EQ((GetCapacities(links) == capacities),
+                              true,
+                              "capacities of " << gigabits.size() << " links");
+    }
+
+    /// @return rates of networks as they are sold, or any rates
+    Numbers DrawRates(TestRandom& random)
+    {
+        const Numbers sold = {1, 10, 25, 40, 50, 100, 200, 400, 800};
+        const bool areSold = Draw(random, 2) == 0;
+        const uint32_t most = 1 + Draw(random, 1'000'000);
+        Numbers rates;
+        for (uint32_t i = 1 + Draw(random, 6); i > 0; --i)
+        {
+            rates.push_back(areSold ? GIGABIT * sold[Draw(random, sold.size())]
+                                    : 1 + Draw(random, most));
+        }
+        return rates;
+    }
+
+    /// @return the largest share of a rate that is lost if the slowest link carries k unit flows
+    static long double ComputeLoss(const Numbers& rates, uint32_t k)
+    {
+        const long double unit =
+            *std::min_element(rates.begin(), rates.end()) / static_cast<long double>(k);
+        long double loss = 0;
+        for (const uint64_t rate : rates)
+        {
+            // A hair, so that what fits exactly is not rounded away.
+            const long double flows = std::min(65535.0L, std::floor(rate / unit + 1e-12L));
+            loss = std::max(loss, 1 - flows * unit / rate);
+        }
+        return loss;
+    }
+
+    void CheckRules(const Numbers& rates)
+    {
+        std::vector<Link> links = MakeLinks(rates);
+        DeriveCapacities(links);
+        std::ostringstream what;
+        for (const Link& link : links)
+        {
+            what << link.rateBps << " bit/s: " << link.capacity << ", ";
+        }
+        NS_TEST_ASSERT_MSG_EQ(GetError([&] { CheckCapacities(links, "derived"); }), "", what.str());
+        const std::size_t slowest = std::min_element(rates.begin(), rates.end()) - rates.begin();
+        const uint32_t k = links[slowest].capacity;
+        NS_TEST_ASSERT_MSG_EQ((k >= 1 && k <= MOST_PARTS), true, what.str());
+        const long double loss = ComputeLoss(rates, k);
+        const long double hair = 1e-9L;
+        for (uint32_t other = 1; other <= MOST_PARTS; ++other)
+        {
+            const long double otherLoss = ComputeLoss(rates, other);
+            if (other < k)
+            {
+                NS_TEST_ASSERT_MSG_GT(otherLoss, 0.05L - hair, what.str() << other << " parts do");
+                NS_TEST_ASSERT_MSG_GT(otherLoss, loss - hair, what.str() << other << " parts");
+            }
+            if (loss > 0.05L + hair)
+            {
+                NS_TEST_ASSERT_MSG_GT(otherLoss, loss - hair, what.str() << other << " parts");
+            }
+        }
+        const CapacityRounding rounding =
+            ComputeCapacityRounding(Topology("line", rates.size() + 1, 0, links));
+        NS_TEST_ASSERT_MSG_EQ_TOL(rounding.worstLoss,
+                                  static_cast<double>(loss),
+                                  1e-9,
+                                  what.str() << "reported loss");
+    }
+
+    void CheckCheck()
+    {
+        const auto check = [this](const Numbers& capacities) {
+            std::vector<Link> links = MakeLinks({10 * GIGABIT, 25 * GIGABIT, 100 * GIGABIT});
+            for (LinkId id = 0; id < links.size(); ++id)
+            {
+                links[id].capacity = capacities[id];
+            }
+            return GetError([&] { CheckCapacities(links, "here"); });
+        };
+        NS_TEST_ASSERT_MSG_EQ(check({1, 2, 10}), "", "unit flows of 10 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(check({2, 5, 20}), "", "unit flows of 5 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(check({1, 1, 1}),
+                              "here: link 1-2: capacity 1 at 25Gbps contradicts link 0-1, capacity "
+                              "1 at 10Gbps: with unit flows of 10Gbps expected capacity 2, or "
+                              "leave the capacities out",
+                              "one capacity for all");
+        NS_TEST_ASSERT_MSG_EQ(Contains(check({1, 3, 10}), "link 0-1: capacity 1 at 10Gbps"),
+                              false,
+                              "3 unit flows of 8.33 Gb/s leave room for 1 at 10 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(Contains(check({1, 3, 10}), "link 2-3: capacity 10 at 100Gbps"),
+                              true,
+                              "but for 12 at 100 Gb/s");
+    }
+
+    void CheckRoughRates()
+    {
+        NS_TEST_ASSERT_MSG_EQ(FormatRoughRate(1e10), "10Gbps", "whole");
+        NS_TEST_ASSERT_MSG_EQ(FormatRoughRate(2.5e9), "2.5Gbps", "a fraction");
+        NS_TEST_ASSERT_MSG_EQ(FormatRoughRate(1e10 / 3), "3.33333Gbps", "six digits");
+        NS_TEST_ASSERT_MSG_EQ(FormatRoughRate(0.5), "0.5bps", "less than the smallest unit");
+    }
+
+    void CheckRounding()
+    {
+        std::vector<Link> links = MakeLinks({10 * GIGABIT, 25 * GIGABIT, 100 * GIGABIT});
+        links[1].capacity = 2;
+        links[2].capacity = 10;
+        const CapacityRounding rounding = ComputeCapacityRounding(Topology("line", 4, 0, links));
+        NS_TEST_ASSERT_MSG_EQ(rounding.unitRateBps, 1e10, "unit rate");
+        NS_TEST_ASSERT_MSG_EQ(rounding.worstLoss, 0.2, "5 of 25 Gb/s are lost");
+        NS_TEST_ASSERT_MSG_EQ(rounding.worstLink, 1, "the link that loses them");
+        const CapacityRounding none = ComputeCapacityRounding(MakeBCube(4, 1));
+        NS_TEST_ASSERT_MSG_EQ(none.worstLoss, 0, "equal links lose nothing");
+        NS_TEST_ASSERT_MSG_EQ(none.unitRateBps, 1e10, "and carry one unit flow");
     }
 };
 
@@ -644,6 +975,7 @@ class ModifierTestCase : public TestCase
                 false,
                 "another seed removes others");
         }
+        CheckMixedRest();
         const Topology topology = MakeBCube(4, 1);
         NS_TEST_ASSERT_MSG_EQ(ParseDegrade(topology, "0.1,3").GetName(),
                               "bcube:4,1 degrade=0.1,3",
@@ -684,6 +1016,24 @@ class ModifierTestCase : public TestCase
         }
     }
 
+    /// Half a unit flow is lost, a whole one would not be.
+    void CheckMixedRest()
+    {
+        std::vector<Link> links = {{0, 2}, {1, 2, 1, 105'200'000'000}};
+        DeriveCapacities(links);
+        NS_TEST_ASSERT_MSG_EQ(links[1].capacity, 10, "0.52 of 10.52 unit flows are lost");
+        const Topology mixed = MixCapacity(Topology("rest", 2, 1, links), 1);
+        NS_TEST_ASSERT_MSG_EQ(mixed.GetLink(0).capacity, 2, "twice 10 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(mixed.GetLink(1).capacity, 21, "twice 105.2 Gb/s");
+        NS_TEST_ASSERT_MSG_EQ(GetError([&] { CheckCapacities(mixed.GetLinks(), "mixed"); }),
+                              "",
+                              "rates and capacities agree");
+        // Whoever makes links by hand may do without rates.
+        const Topology byHand("by hand", 2, 1, {{0, 2, 1}, {1, 2, 3}});
+        NS_TEST_ASSERT_MSG_EQ(MixCapacity(byHand, 1).GetLink(0).capacity, 2, "twice 1");
+        NS_TEST_ASSERT_MSG_EQ(MixCapacity(byHand, 1).GetLink(1).capacity, 6, "twice 3");
+    }
+
     void CheckMixed(const Topology& topology, double fraction, uint64_t seed)
     {
         const Topology mixed = MixCapacity(topology, fraction, seed);
@@ -714,6 +1064,7 @@ class TopologyTestSuite : public TestSuite
         AddTestCase(new GraphTestCase);
         AddTestCase(new SpecTestCase);
         AddTestCase(new TopologyFileTestCase);
+        AddTestCase(new CapacityTestCase);
         AddTestCase(new ModifierTestCase);
     }
 };

@@ -50,6 +50,12 @@ fails()
     ends_with 1 "$@"
 }
 
+# Usage: warns PATTERN PROGRAM OPTION...: it did what it should, but there is something to know.
+warns()
+{
+    ends_with 0 "$@"
+}
+
 # Usage: is_json PROGRAM OPTION...
 is_json()
 {
@@ -169,6 +175,16 @@ check_topology()
     check "topology: a wrong link" refuses 'node.json: link 1-7: unknown node 7' $program --topology=file:node.json
     echo '{"name": "n", "servers": 3, "switches": 1, "links": [[0, 3], [1, 3]]}' >apart.json
     check "topology: not connected" refuses 'n: .* no way from 0 to 2' $program --topology=file:apart.json
+    echo '{"servers": 2, "switches": 1, "links": [[0, 2, 100, 1000000000], [1, 2, 1, 100000000000]]}' >against.json
+    check "topology: capacity against rate" \
+        refuses 'against.json: link 1-2: capacity 1 at 100Gbps .* unit flows of 10Mbps expected capacity 10000, or' \
+        $program --topology=file:against.json
+    echo '{"name": "n", "servers": 2, "switches": 1, "links": [[0, 2, 1], [1, 2, "25Gbps"]]}' >round.json
+    check "topology: rates rounded" \
+        warns '^warning: topology n: .* up to 20 %: link 1-2 of 25Gbps carries 2 unit flows of 10Gbps' \
+        $program --topology=file:round.json
+    sed 's/2, 1\]/2]/' round.json >exact.json
+    check "topology: rates not rounded" prints '^n +2 +1 +2 +10 +25 +5 +0 ' $program --topology=file:exact.json
     check "topology: no such file" refuses '/nowhere: cannot be opened' $program --topology=file:/nowhere
     check "topology: unknown option" refuses 'unknown option "--speed=9"' $program --speed=9
     check "topology: not an option" refuses 'unknown option "bcube:4,1"' $program bcube:4,1

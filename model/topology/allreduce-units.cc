@@ -6,9 +6,11 @@
 
 #include "allreduce-error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -140,6 +142,16 @@ std::string
 FormatRate(uint64_t bps)
 {
     return FormatQuantity(bps, RATE_UNITS);
+}
+
+std::string
+FormatRoughRate(double bps)
+{
+    const auto fits = [bps](const auto& unit) { return bps >= unit.second; };
+    const auto unit = std::find_if(RATE_UNITS.begin(), RATE_UNITS.end() - 1, fits);
+    std::ostringstream text;
+    text << bps / unit->second << unit->first;
+    return text.str();
 }
 
 std::string

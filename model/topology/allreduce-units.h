@@ -62,6 +62,14 @@ std::string FormatRate(uint64_t bps);
 /**
  * @ingroup allreduce
  *
+ * @param bps bit/s, not necessarily a whole number
+ * @return a text for people, rounded to six digits, as "3.33333Gbps"
+ */
+std::string FormatRoughRate(double bps);
+
+/**
+ * @ingroup allreduce
+ *
  * @param ns nanoseconds
  * @return the shortest exact text, as "1us"
  */

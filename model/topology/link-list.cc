@@ -4,6 +4,7 @@
 
 #include "allreduce-error.h"
 #include "allreduce-units.h"
+#include "link-capacities.h"
 #include "topology-builder.h"
 #include "topology-file.h"
 
@@ -141,20 +142,6 @@ MergeParallel(const std::vector<Link>& links)
     return merged;
 }
 
-void
-SetCapacities(std::vector<Link>& links)
-{
-    uint64_t slowest = std::numeric_limits<uint64_t>::max();
-    for (const Link& link : links)
-    {
-        slowest = std::min(slowest, link.rateBps);
-    }
-    for (Link& link : links)
-    {
-        link.capacity = std::min<uint64_t>(link.rateBps / slowest, TopologyBuilder::MAX_CAPACITY);
-    }
-}
-
 } // namespace
 
 Topology
@@ -202,7 +189,7 @@ ReadLinkList(std::istream& in, const std::string& source)
         links.push_back(link);
     }
     links = MergeParallel(links);
-    SetCapacities(links);
+    DeriveCapacities(links);
     return Topology(source, nNodes - nSwitches, nSwitches, std::move(links));
 }
 

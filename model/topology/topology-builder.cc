@@ -4,6 +4,8 @@
 
 #include "topology-builder.h"
 
+#include "link-capacities.h"
+
 namespace ns3::allreduce
 {
 
@@ -66,6 +68,7 @@ TopologyBuilder::PlaceInRow(NodeId first, uint32_t count, double y)
 Topology
 TopologyBuilder::Build()
 {
+    DeriveCapacities(m_links);
     Topology topology(m_name, m_nServers, m_nSwitches, std::move(m_links));
     if (!m_positions.empty())
     {

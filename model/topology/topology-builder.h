@@ -71,7 +71,7 @@ class TopologyBuilder
     NodeId AddSwitches(uint32_t count);
 
     /**
-     * Add a link of capacity 1.
+     * Add a link of the default rate and delay.
      *
      * @param a one end
      * @param b the other end
@@ -95,7 +95,8 @@ class TopologyBuilder
      */
     void PlaceInRow(NodeId first, uint32_t count, double y);
 
-    /// @return the topology; nodes that were not placed stand on two circles
+    /// @return the topology, its capacities derived from its rates; nodes that were not placed
+    /// stand on two circles
     Topology Build();
 
   private:

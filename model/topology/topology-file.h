@@ -17,7 +17,8 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Read a topology file in either format; which one it is shows in its first character.
+ * Read a topology file in either format; which one it is shows in its first character. Capacities
+ * that contradict the rates are refused, see CheckCapacities.
  *
  * @param path where the file is
  * @return the topology
@@ -31,11 +32,24 @@ Topology ReadTopologyFile(const std::string& path);
  * Read a topology in JSON:
  *
  *     {"format": "allreduce-topology", "version": 1, "name": "mine", "servers": 2, "switches": 1,
- *      "links": [[0, 2, 1], [1, 2, 1, 40000000000, 500, 0]], "positions": [[0, 1], [1, 1], [0.5,
- * 0]]}
+ *      "links": [[0, 2, "25Gbps"], {"ends": [1, 2], "rate": "100Gbps", "delay": "500ns"}],
+ *      "positions": [[0, 1], [1, 1], [0.5, 0]]}
  *
- * A link is [a, b, capacity, bit/s, delay in ns, error rate]; what is left out at its end has the
- * value that Link gives it. "positions", "format" and "version" may be left out.
+ * "positions", "format" and "version" may be left out. A link is one of
+ *
+ *     [a, b, rate, delay, error rate]
+ *     [a, b, capacity, rate, delay, error rate]
+ *     {"ends": [a, b], "rate": ..., "delay": ..., "error_rate": ..., "capacity": ...}
+ *
+ * where an array may end after b or later, and an object needs only its ends. A rate is a text
+ * ("25Gbps") or bit/s, a delay a text ("1us") or nanoseconds. The third element of an array is a
+ * rate if it is a text or above TopologyBuilder::MAX_CAPACITY, else a capacity.
+ *
+ * What is left out has the value that Link gives it, but for a rate beside a capacity, which is 10
+ * Gb/s for each unit flow, and for capacities: if no link states one, DeriveCapacities gives them;
+ * else those that state one say what a unit flow is, and the others carry as many as they have
+ * room for, one at least. Whether capacities and rates agree is not checked here, because a
+ * schedule may have been made for a network one of whose links became slower since.
  *
  * @param json the text, parsed
  * @param source where it comes from, for messages
@@ -70,8 +84,7 @@ void WriteTopologyJson(const Topology& topology, std::ostream& out);
  * destination, rate, delay, error rate.
  *
  * Switches may have any ids there; here servers are numbered first, in the order of their ids.
- * Lines that join the same pair become one link. A link's capacity is its rate divided by that
- * of the slowest link, rounded down and at most 65535.
+ * Lines that join the same pair become one link. DeriveCapacities gives the capacities.
  *
  * @param in the text
  * @param source where it comes from, for messages; also the topology's name

@@ -3,11 +3,15 @@
  */
 
 #include "allreduce-error.h"
+#include "allreduce-units.h"
+#include "link-capacities.h"
 #include "topology-builder.h"
 #include "topology-file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -21,14 +25,25 @@ namespace
  * @param json a number
  * @param most the largest one allowed
  * @param what names it in the message
+ * @param orElse what else may stand there, for the message
  * @return the number
  */
 uint64_t
-GetWhole(const nlohmann::json& json, uint64_t most, const std::string& what)
+GetWhole(const nlohmann::json& json,
+         uint64_t most,
+         const std::string& what,
+         const std::string& orElse = "")
 {
     if (!json.is_number_integer() || json.get<int64_t>() < 0 || json.get<uint64_t>() > most)
     {
-        FailInput(what, " is ", json.dump(), ", expected a whole number from 0 to ", most);
+        FailInput(what,
+                  " is ",
+                  json.dump(),
+                  ", expected ",
+                  orElse,
+                  orElse.empty() ? "" : " or ",
+                  "a whole number from 0 to ",
+                  most);
     }
     return json.get<uint64_t>();
 }
@@ -44,40 +59,190 @@ GetMember(const nlohmann::json& json, const char* key, const std::string& source
     return *member;
 }
 
-Link
-ReadLink(const nlohmann::json& json, const std::string& what)
+/// What a file says of a link; what it does not say is null.
+struct LinkFields
 {
-    if (!json.is_array() || json.size() < 2 || json.size() > 6)
+    const nlohmann::json* a;                  //!< one end
+    const nlohmann::json* b;                  //!< the other end
+    const nlohmann::json* capacity{nullptr};  //!< unit flows
+    const nlohmann::json* rate{nullptr};      //!< text or bit/s
+    const nlohmann::json* delay{nullptr};     //!< text or nanoseconds
+    const nlohmann::json* errorRate{nullptr}; //!< share of the packets
+};
+
+/// The links of a file.
+struct FileLinks
+{
+    std::vector<Link> links;             //!< in the file's order
+    std::vector<bool> doStateCapacities; //!< by link: whether the file gives its capacity
+};
+
+/// @return whether the third element of a link is its rate; capacities are smaller numbers
+bool
+IsRate(const nlohmann::json& json)
+{
+    return json.is_string() ||
+           (json.is_number_unsigned() && json.get<uint64_t>() > TopologyBuilder::MAX_CAPACITY);
+}
+
+/// @return the fields of [a, b, capacity, rate, delay, errors] or [a, b, rate, delay, errors]
+LinkFields
+SplitArray(const nlohmann::json& json, const std::string& what)
+{
+    const bool hasRate = json.is_array() && json.size() > 2 && IsRate(json[2]);
+    const std::size_t most = hasRate ? 5 : 6;
+    if (!json.is_array() || json.size() < 2 || json.size() > most)
     {
-        FailInput(what, " is ", json.dump(), ", expected [a, b, capacity, rate, delay, errors]");
+        FailInput(what,
+                  " is ",
+                  json.dump(),
+                  ", expected [a, b, capacity, rate, delay, errors], [a, b, rate, delay, errors] "
+                  "or an object with \"ends\"");
     }
-    const auto small = std::numeric_limits<uint32_t>::max();
-    const auto large = std::numeric_limits<int64_t>::max();
-    Link link;
-    link.a = GetWhole(json[0], small, what + ": node");
-    link.b = GetWhole(json[1], small, what + ": node");
-    if (json.size() > 2)
+    const auto get = [&](std::size_t place) {
+        return place < json.size() ? &json[place] : nullptr;
+    };
+    const std::size_t rate = hasRate ? 2 : 3;
+    return {get(0), get(1), hasRate ? nullptr : get(2), get(rate), get(rate + 1), get(rate + 2)};
+}
+
+/// @return the fields of {"ends": [a, b], "rate": ...}
+LinkFields
+SplitObject(const nlohmann::json& json, const std::string& what)
+{
+    const nlohmann::json& ends = GetMember(json, "ends", what);
+    if (!ends.is_array() || ends.size() != 2)
     {
-        link.capacity = GetWhole(json[2], TopologyBuilder::MAX_CAPACITY, what + ": capacity");
+        FailInput(what, ": ends is ", ends.dump(), ", expected [a, b]");
+    }
+    LinkFields fields{&ends[0], &ends[1]};
+    const std::map<std::string, const nlohmann::json**> places = {
+        {"capacity", &fields.capacity},
+        {"rate", &fields.rate},
+        {"delay", &fields.delay},
+        {"error_rate", &fields.errorRate},
+    };
+    for (const auto& [key, value] : json.items())
+    {
+        const auto place = places.find(key);
+        if (place != places.end())
+        {
+            *place->second = &value;
+        }
+        else if (key != "ends")
+        {
+            FailInput(what,
+                      ": unknown key \"",
+                      key,
+                      "\", expected ends, rate, delay, error_rate or capacity");
+        }
+    }
+    return fields;
+}
+
+uint64_t
+ReadRate(const nlohmann::json& json, const std::string& what)
+{
+    if (json.is_string())
+    {
+        return ParseRate(json.get<std::string>(), what);
+    }
+    return GetWhole(json, std::numeric_limits<int64_t>::max(), what, "text such as \"10Gbps\"");
+}
+
+int64_t
+ReadDelay(const nlohmann::json& json, const std::string& what)
+{
+    if (json.is_string())
+    {
+        return ParseTime(json.get<std::string>(), what);
+    }
+    return GetWhole(json, std::numeric_limits<int64_t>::max(), what, "text such as \"1us\"");
+}
+
+double
+ReadErrorRate(const nlohmann::json& json, const std::string& what)
+{
+    if (!json.is_number())
+    {
+        FailInput(what, " is ", json.dump(), ", expected a number");
+    }
+    return json.get<double>();
+}
+
+Link
+ReadLink(const LinkFields& fields, const std::string& what)
+{
+    const auto mostNode = std::numeric_limits<uint32_t>::max();
+    Link link;
+    link.a = GetWhole(*fields.a, mostNode, what + ": node");
+    link.b = GetWhole(*fields.b, mostNode, what + ": node");
+    if (fields.capacity)
+    {
+        link.capacity =
+            GetWhole(*fields.capacity, TopologyBuilder::MAX_CAPACITY, what + ": capacity");
         link.rateBps *= link.capacity;
     }
-    if (json.size() > 3)
+    if (fields.rate)
     {
-        link.rateBps = GetWhole(json[3], large, what + ": rate");
+        link.rateBps = ReadRate(*fields.rate, what + ": rate");
     }
-    if (json.size() > 4)
+    if (fields.delay)
     {
-        link.delayNs = GetWhole(json[4], large, what + ": delay");
+        link.delayNs = ReadDelay(*fields.delay, what + ": delay");
     }
-    if (json.size() > 5)
+    if (fields.errorRate)
     {
-        if (!json[5].is_number())
-        {
-            FailInput(what, ": error rate is ", json[5].dump(), ", expected a number");
-        }
-        link.errorRate = json[5].get<double>();
+        link.errorRate = ReadErrorRate(*fields.errorRate, what + ": error rate");
     }
     return link;
+}
+
+FileLinks
+ReadLinks(const nlohmann::json& json, const std::string& source)
+{
+    if (!json.is_array())
+    {
+        FailInput(source, ": \"links\" is not a list");
+    }
+    FileLinks file;
+    for (const auto& item : json)
+    {
+        const std::string what = source + ": link " + std::to_string(file.links.size());
+        const LinkFields fields =
+            item.is_object() ? SplitObject(item, what) : SplitArray(item, what);
+        file.links.push_back(ReadLink(fields, what));
+        file.doStateCapacities.push_back(fields.capacity != nullptr);
+    }
+    return file;
+}
+
+/// Give the links that do not state a capacity the one that goes with those of the others.
+void
+FillCapacities(FileLinks& file)
+{
+    std::vector<Link> stating;
+    for (LinkId id = 0; id < file.links.size(); ++id)
+    {
+        if (file.doStateCapacities[id])
+        {
+            stating.push_back(file.links[id]);
+        }
+    }
+    if (stating.empty())
+    {
+        DeriveCapacities(file.links);
+        return;
+    }
+    const Link& unit = FindUnitLink(stating);
+    for (LinkId id = 0; id < file.links.size(); ++id)
+    {
+        Link& link = file.links[id];
+        if (!file.doStateCapacities[id])
+        {
+            link.capacity = std::max(1u, CountUnitFlows(link.rateBps, unit));
+        }
+    }
 }
 
 std::vector<Position>
@@ -146,23 +311,15 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     const auto nServers = GetWhole(GetMember(json, "servers", source), most, source + ": servers");
     const auto nSwitches =
         GetWhole(GetMember(json, "switches", source), most, source + ": switches");
-    const nlohmann::json& list = GetMember(json, "links", source);
-    if (!list.is_array())
-    {
-        FailInput(source, ": \"links\" is not a list");
-    }
-    std::vector<Link> links;
-    for (const auto& item : list)
-    {
-        links.push_back(ReadLink(item, source + ": link " + std::to_string(links.size())));
-    }
+    FileLinks file = ReadLinks(GetMember(json, "links", source), source);
     if (nServers < 2)
     {
         FailInput(source, ": ", nServers, " servers, expected 2 or more");
     }
     // First under the name of the file, which is what a complaint should name.
-    Topology topology(source, nServers, nSwitches, std::move(links));
-    topology = topology.WithLinks(json.value("name", source), topology.GetLinks());
+    Topology topology(source, nServers, nSwitches, file.links);
+    FillCapacities(file);
+    topology = topology.WithLinks(json.value("name", source), std::move(file.links));
     if (json.contains("positions"))
     {
         topology.SetPositions(ReadPositions(json["positions"], source));
@@ -211,7 +368,9 @@ ReadTopologyFile(const std::string& path)
     }
     try
     {
-        return TopologyFromJson(nlohmann::json::parse(in), path);
+        Topology topology = TopologyFromJson(nlohmann::json::parse(in), path);
+        CheckCapacities(topology.GetLinks(), path);
+        return topology;
     }
     catch (const nlohmann::json::exception& error)
     {

@@ -5,6 +5,7 @@
 #include "topology-modifiers.h"
 
 #include "allreduce-error.h"
+#include "link-capacities.h"
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
@@ -132,6 +133,21 @@ PruneSwitches(const Topology& topology, std::vector<bool>& removed, uint32_t lef
     }
 }
 
+/**
+ * Double rate and capacity. Where the capacity was the rate rounded down, the rest, doubled, can
+ * make one more unit flow.
+ *
+ * @param [in,out] link the link
+ * @param unit a link that unit flows fill without a rest
+ */
+void
+Widen(Link& link, const Link& unit)
+{
+    const bool isRounded = link.capacity == CountUnitFlows(link.rateBps, unit);
+    link.rateBps *= 2;
+    link.capacity = isRounded ? CountUnitFlows(link.rateBps, unit) : 2 * link.capacity;
+}
+
 } // namespace
 
 Topology
@@ -174,11 +190,11 @@ MixCapacity(const Topology& topology, double fraction, uint64_t seed)
 {
     CheckFraction(topology, "mixed", fraction);
     std::vector<Link> links = topology.GetLinks();
+    const Link unit = links.empty() ? Link() : FindUnitLink(links);
     const std::vector<LinkId> order = ShuffleLinks(topology, seed);
     for (uint32_t i = 0; i < std::lround(fraction * links.size()); ++i)
     {
-        links[order[i]].capacity *= 2;
-        links[order[i]].rateBps *= 2;
+        Widen(links[order[i]], unit);
     }
     return topology.WithLinks(MakeName(topology, "mixed", fraction, seed), std::move(links));
 }

@@ -28,7 +28,8 @@ Topology Degrade(const Topology& topology, double fraction, uint64_t seed = 1);
 /**
  * @ingroup allreduce
  *
- * Double capacity and rate of a share of the links, chosen at random.
+ * Double capacity and rate of a share of the links, chosen at random. The unit flow stays what it
+ * was, so a capacity that had been rounded down can grow by one more.
  *
  * @param topology the network
  * @param fraction share of the links to widen, 0 to 1, rounded to whole links
