@@ -76,17 +76,10 @@ class RingSimulation
     void Add(const RingMeasurement& measurement)
     {
         const RingEmbedding& ring = measurement.ring;
-        const Topology& topology = m_network.GetTopology();
-        const uint32_t nCrossings = FindMost(topology, ring, CountCrossings(topology, {ring}));
-        const double lane = measurement.bandwidthBps;
         const bool isReserved = m_options.share == "reserved";
-        const auto part = CreateObject<RingNetwork>(
-            m_helper->GetNetwork(),
-            ring,
-            [=](uint64_t rateBps) -> uint32_t {
-                return isReserved ? std::max<double>(nCrossings, std::floor(rateBps / lane))
-                                  : nCrossings;
-            });
+        const auto part = CreateObject<RingNetwork>(m_helper->GetNetwork(),
+                                                    ring,
+                                                    isReserved ? measurement.bandwidthBps : 0);
         const auto scheduler = CreateObject<FixedScheduler>();
         scheduler->SetSchedule(part->MakeSchedule());
         const auto session = CreateObject<AllReduceSession>();

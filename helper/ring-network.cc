@@ -13,7 +13,7 @@ namespace ns3::allreduce
 
 RingNetwork::RingNetwork(Ptr<AllReduceNetwork> network,
                          const RingEmbedding& ring,
-                         const std::function<uint32_t(uint64_t rateBps)>& lanes)
+                         uint64_t reservedBps)
     : m_network(network),
       m_nodes(ring.servers)
 {
@@ -34,9 +34,11 @@ RingNetwork::RingNetwork(Ptr<AllReduceNetwork> network,
         std::transform(path.begin(), path.end(), own.begin(), getOwnId);
         m_paths.push_back(own);
     }
+    std::map<DirectedLinkId, uint32_t> nCrossings;
     for (const DirectedLinkId link : allreduce::GetLinks(whole, ring))
     {
         m_links.push_back(link / 2);
+        ++nCrossings[link];
     }
     std::sort(m_links.begin(), m_links.end());
     m_links.erase(std::unique(m_links.begin(), m_links.end()), m_links.end());
@@ -46,7 +48,11 @@ RingNetwork::RingNetwork(Ptr<AllReduceNetwork> network,
         Link link = whole.GetLink(id);
         link.a = ownIds.at(link.a);
         link.b = ownIds.at(link.b);
-        link.capacity = lanes(link.rateBps);
+        link.capacity = std::max(nCrossings[2 * id], nCrossings[2 * id + 1]);
+        if (reservedBps > 0)
+        {
+            link.rateBps = std::min(link.rateBps, reservedBps * link.capacity);
+        }
         links.push_back(link);
     }
     const uint32_t nServers = ring.servers.size();

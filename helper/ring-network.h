@@ -10,7 +10,6 @@
 #include "ns3/ring-embedding.h"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,12 +30,9 @@ class RingNetwork : public AllReduceNetwork
     /**
      * @param network the whole network
      * @param ring a ring of two servers or more
-     * @param lanes into how many equal parts a link is divided, by its rate; a flow of the ring
-     * keeps to one of them
+     * @param reservedBps what each hop of the ring may use of a link, in bit/s; 0: all there is
      */
-    RingNetwork(Ptr<AllReduceNetwork> network,
-                const RingEmbedding& ring,
-                const std::function<uint32_t(uint64_t rateBps)>& lanes);
+    RingNetwork(Ptr<AllReduceNetwork> network, const RingEmbedding& ring, uint64_t reservedBps);
 
     const Topology& GetTopology() const override;
     Ptr<Node> GetNode(NodeId node) const override;

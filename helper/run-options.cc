@@ -10,6 +10,7 @@
 #include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/nstime.h"
+#include "ns3/topology-modifiers.h"
 #include "ns3/uinteger.h"
 
 #include <cmath>
@@ -93,7 +94,7 @@ RunOptions::AddTo(ProgramOptions& options)
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
     options.Add("frame", frame, "largest packet on a link, in bytes");
     options.Add("queue", queue, "packets that a device's queue holds");
-    options.Add("rate", rate, "rate of links of capacity 1, as 10Gbps");
+    options.Add("rate", rate, "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the same factor");
     options.Add("delay", delay, "delay of links, as 1us");
     options.Add("iterations", iterations, "AllReduces one after another");
     options.Add("compute-time", computeTime, "time between them, as 5ms");
@@ -145,13 +146,16 @@ RunOptions::GetSync() const
 Topology
 RunOptions::Apply(const Topology& topology) const
 {
-    std::vector<Link> links = topology.GetLinks();
-    for (Link& link : links)
+    Topology changed = topology;
+    if (!rate.empty())
     {
-        link.rateBps = rate.empty() ? link.rateBps : ParseRate(rate, "--rate") * link.capacity;
-        link.delayNs = delay.empty() ? link.delayNs : ParseTime(delay, "--delay");
+        changed = WithUnitRate(changed, ParseRate(rate, "--rate"));
     }
-    return faults.ApplySlow(topology.WithLinks(topology.GetName(), std::move(links)));
+    if (!delay.empty())
+    {
+        changed = WithDelay(changed, ParseTime(delay, "--delay"));
+    }
+    return faults.ApplySlow(changed);
 }
 
 void

@@ -50,7 +50,7 @@ struct RunOptions
     std::string sync{"barrier"};  //!< barrier or dependency
     uint32_t frame{9000};         //!< MTU of the devices
     uint32_t queue{100};          //!< packets that a device's queue holds
-    std::string rate;             //!< rate of a link of capacity 1; empty: as the topology says
+    std::string rate;             //!< rate of a unit flow; empty: as the topology says
     std::string delay;            //!< delay of all links; empty: as the topology says
     uint32_t iterations{1};       //!< AllReduces one after another
     std::string computeTime{"0"}; //!< between them

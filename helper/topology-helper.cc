@@ -20,6 +20,7 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-socket-factory.h"
+#include "ns3/topology-modifiers.h"
 #include "ns3/udp-socket-factory.h"
 
 #include <limits>
@@ -113,7 +114,7 @@ TopologyHelper::SetLinkRate(DataRate rate)
 {
     RequireNotInstalled("SetLinkRate");
     NS_ABORT_MSG_IF(rate.GetBitRate() == 0, "SetLinkRate: " << rate << ", expected more than 0");
-    m_linkRate = rate;
+    m_topology = WithUnitRate(m_topology, rate.GetBitRate());
 }
 
 void
@@ -122,7 +123,7 @@ TopologyHelper::SetLinkDelay(Time delay)
     RequireNotInstalled("SetLinkDelay");
     NS_ABORT_MSG_IF(delay.IsStrictlyNegative(),
                     "SetLinkDelay: " << delay << ", expected 0 or more");
-    m_linkDelay = delay;
+    m_topology = WithDelay(m_topology, delay.GetNanoSeconds());
 }
 
 void
@@ -226,11 +227,8 @@ TopologyHelper::CreateLinks()
 void
 TopologyHelper::CreateLink(const Link& link)
 {
-    const auto rate =
-        m_linkRate ? DataRate(m_linkRate->GetBitRate() * link.capacity) : DataRate(link.rateBps);
-    m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(rate));
-    m_pointToPoint.SetChannelAttribute("Delay",
-                                       TimeValue(m_linkDelay.value_or(NanoSeconds(link.delayNs))));
+    m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
+    m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
     const auto devices = m_pointToPoint.Install(m_nodes.Get(link.a), m_nodes.Get(link.b));
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {

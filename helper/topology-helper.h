@@ -75,8 +75,8 @@ class TopologyHelper
      */
     void SetQueueDisc(const TrafficControlHelper& trafficControl);
 
-    /// @param rate rate of a link of capacity 1, instead of the rates in the topology; a wider link
-    ///             is faster by its capacity
+    /// Make all links faster or slower by the same factor.
+    /// @param rate what a unit flow gets then: the rate of a link of capacity 1
     void SetLinkRate(DataRate rate);
 
     /// @param delay propagation delay of every link, instead of the delays in the topology
@@ -303,8 +303,6 @@ class TopologyHelper
     PointToPointHelper m_pointToPoint;               //!< makes the devices
     InternetStackHelper m_stack;                     //!< installs IPv4
     std::optional<TrafficControlHelper> m_queueDisc; //!< makes queue discs
-    std::optional<DataRate> m_linkRate;              //!< rate of a link of capacity 1
-    std::optional<Time> m_linkDelay;                 //!< delay of every link
     std::function<uint32_t(NodeId)> m_systemId;      //!< rank of a node
     std::string m_namePrefix;                        //!< before the names of the nodes
     Ipv4Address m_network{"10.0.0.0"};               //!< where addresses are taken from

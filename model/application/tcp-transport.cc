@@ -211,6 +211,7 @@ TcpTransport::ComputeWindows(const Topology& topology, uint32_t mtu, const Path&
         const double filling = std::ceil(roundTrip / interval) + 3 * ackEvery;
         windows.buffer = std::max<double>(m_bufferFrames, filling);
     }
+    windows.congestion = congestion;
     windows.first = std::min<uint64_t>(congestion, LARGEST_FIRST_WINDOW / format.payload);
     // If it stood for more than a window, the sender would wait for the receiver's timer.
     windows.ackEvery = std::min<uint64_t>(ackEvery, windows.first);
@@ -227,14 +228,20 @@ TcpTransport::GetConnectSeconds(const Topology& topology,
     const PathTiming empty = ComputePathTiming(topology, transfer.path, 8.0 * format.overhead);
     const double handshake = 2 * (empty.frame + empty.propagation);
     const Windows windows = ComputeWindows(topology, mtu, transfer.path);
-    if (transfer.bytes <= uint64_t{windows.first} * format.payload)
-    {
-        return handshake;
-    }
-    // The sender stops when it has used up its first window, until the first acknowledgement.
+    // The sender stops when it has used up its window, until the first acknowledgement of what is
+    // in it; by then each acknowledgement has made the window one segment larger.
     const double interval = format.GetFrameBits() / transfer.rateBps;
     const double firstAck = (windows.ackEvery - 1) * interval + full.frame + handshake;
-    return handshake + std::max(0.0, firstAck - windows.first * interval);
+    double left = std::ceil(static_cast<double>(transfer.bytes) / format.payload) - windows.first;
+    double window = windows.first;
+    double stops = 0;
+    while (left > 0 && window * interval < firstAck)
+    {
+        stops += firstAck - window * interval;
+        window = std::max<double>(window, windows.congestion) + window / windows.ackEvery;
+        left -= window;
+    }
+    return handshake + stops;
 }
 
 bool

@@ -199,4 +199,28 @@ MixCapacity(const Topology& topology, double fraction, uint64_t seed)
     return topology.WithLinks(MakeName(topology, "mixed", fraction, seed), std::move(links));
 }
 
+Topology
+WithUnitRate(const Topology& topology, uint64_t unitRateBps)
+{
+    std::vector<Link> links = topology.GetLinks();
+    const Link unit = links.empty() ? Link() : FindUnitLink(links);
+    for (Link& link : links)
+    {
+        const auto rate = static_cast<long double>(link.rateBps) * unit.capacity / unit.rateBps;
+        link.rateBps = std::max(1LL, std::llroundl(rate * unitRateBps));
+    }
+    return topology.WithLinks(topology.GetName(), std::move(links));
+}
+
+Topology
+WithDelay(const Topology& topology, int64_t delayNs)
+{
+    std::vector<Link> links = topology.GetLinks();
+    for (Link& link : links)
+    {
+        link.delayNs = delayNs;
+    }
+    return topology.WithLinks(topology.GetName(), std::move(links));
+}
+
 } // namespace ns3::allreduce

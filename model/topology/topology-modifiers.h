@@ -38,6 +38,26 @@ Topology Degrade(const Topology& topology, double fraction, uint64_t seed = 1);
  */
 Topology MixCapacity(const Topology& topology, double fraction, uint64_t seed = 1);
 
+/**
+ * @ingroup allreduce
+ *
+ * Make all links faster or slower by the same factor.
+ *
+ * @param topology the network
+ * @param unitRateBps what a unit flow gets then, in bit/s
+ * @return the new network, under the same name
+ */
+Topology WithUnitRate(const Topology& topology, uint64_t unitRateBps);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @param delayNs propagation delay of every link, in ns
+ * @return the new network, under the same name
+ */
+Topology WithDelay(const Topology& topology, int64_t delayNs);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_TOPOLOGY_MODIFIERS_H */
