@@ -211,6 +211,7 @@ Run(int argc, char* argv[])
 {
     SetDataCentreTcpDefaults();
     Options options;
+    options.plan.chunksPerServer = "ports"; // the same chunks for all of them
     ProgramOptions parser("allreduce-compare",
                           "schedulers on networks: planned, verified, run packet by packet");
     options.AddTo(parser);

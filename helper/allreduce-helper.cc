@@ -8,9 +8,9 @@
 
 #include "ns3/allreduce-application.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/chunk-choice.h"
 #include "ns3/scheduler-factory.h"
-
-#include <algorithm>
+#include "ns3/uinteger.h"
 
 namespace ns3::allreduce
 {
@@ -82,7 +82,6 @@ AllReduceHelper::AllReduceHelper(const TopologyHelper& network)
     : m_network(CreateObject<InstalledNetwork>(network))
 {
     m_factory.SetTypeId(AllReduceSession::GetTypeId());
-    SetChunksPerServer(0);
 }
 
 void
@@ -94,18 +93,7 @@ AllReduceHelper::SetAttribute(const std::string& name, const AttributeValue& val
 void
 AllReduceHelper::SetChunksPerServer(uint32_t chunksPerServer)
 {
-    const Topology& topology = m_network->GetTopology();
-    const uint32_t nServers = topology.GetNServers();
-    if (chunksPerServer == 0)
-    {
-        uint32_t nPorts = 0;
-        for (NodeId server = 0; server < nServers; ++server)
-        {
-            nPorts += topology.GetPorts(server).size();
-        }
-        chunksPerServer = std::max(1u, (nPorts + nServers / 2) / nServers);
-    }
-    m_roots = MakeRoots(nServers, chunksPerServer);
+    m_roots = MakeRoots(m_network->GetTopology().GetNServers(), chunksPerServer);
 }
 
 void
@@ -117,15 +105,36 @@ AllReduceHelper::SetRoots(std::vector<NodeId> roots)
 Ptr<AllReduceSession>
 AllReduceHelper::Install(const std::string& scheduler, const std::string& transport)
 {
-    return AbortOnInputError(
-        [&] { return Install(CreateScheduler(scheduler), CreateTransport(transport)); });
+    return AbortOnInputError([&] {
+        return DoInstall([&] { return CreateScheduler(scheduler); }, CreateTransport(transport));
+    });
 }
 
 Ptr<AllReduceSession>
 AllReduceHelper::Install(Ptr<AllReduceScheduler> scheduler, Ptr<AllReduceTransport> transport)
 {
+    return AbortOnInputError([&] { return DoInstall([&] { return scheduler; }, transport); });
+}
+
+Ptr<AllReduceSession>
+AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTransport> transport)
+{
     const auto session = m_factory.Create<AllReduceSession>();
-    session->Setup(m_network, scheduler, transport, m_roots);
+    if (m_roots.empty())
+    {
+        UintegerValue bytes;
+        session->GetAttribute("Bytes", bytes);
+        const ChunkChoice choice = ChooseChunks(m_network->GetTopology(),
+                                                makeScheduler,
+                                                *transport,
+                                                m_network->GetMtu(),
+                                                bytes.Get());
+        session->Setup(m_network, choice.scheduler, transport, choice.plan.roots);
+    }
+    else
+    {
+        session->Setup(m_network, makeScheduler(), transport, m_roots);
+    }
     m_applications = ApplicationContainer();
     for (NodeId server = 0; server < m_network->GetTopology().GetNServers(); ++server)
     {

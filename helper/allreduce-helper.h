@@ -13,6 +13,7 @@
 #include "ns3/application-container.h"
 #include "ns3/object-factory.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ class AllReduceHelper
     /**
      * Choose how many chunks the gradient is cut into, for each server.
      *
-     * @param chunksPerServer their number; 0 stands for the mean number of a server's ports
+     * @param chunksPerServer their number; 0, as without this call, stands for what ChooseChunks
+     * chooses for the bytes of a session
      */
     void SetChunksPerServer(uint32_t chunksPerServer);
 
@@ -86,9 +88,17 @@ class AllReduceHelper
     Ptr<AllReduceNetwork> GetNetwork() const;
 
   private:
+    /// Makes the scheduler of a session, once or, to try out numbers of chunks, several times.
+    using SchedulerMaker = std::function<Ptr<AllReduceScheduler>()>;
+
+    /// @return a session whose applications are installed @param makeScheduler makes its scheduler
+    /// @param transport its transport
+    Ptr<AllReduceSession> DoInstall(const SchedulerMaker& makeScheduler,
+                                    Ptr<AllReduceTransport> transport);
+
     Ptr<AllReduceNetwork> m_network;     //!< where
     ObjectFactory m_factory;             //!< makes sessions
-    std::vector<NodeId> m_roots;         //!< of chunks
+    std::vector<NodeId> m_roots;         //!< of chunks; empty: to be chosen
     ApplicationContainer m_applications; //!< of the last session
 };
 

@@ -9,6 +9,7 @@
 #include "ns3/boolean.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-builder.h"
+#include "ns3/topology-metrics.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ PlanOptions::AddTo(ProgramOptions& options)
         names += (names.empty() ? "" : ", ") + name;
     }
     options.Add("scheduler", schedulers, ',', "any of: all, " + names + ", or a TypeId name");
-    options.Add("chunks-per-server", chunksPerServer, "a number, or auto: as many as ports");
+    options.Add("chunks-per-server", chunksPerServer, "a number, ports (the mean of a server), or auto: ports in plans, in runs what is predicted "
+                "to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("seed", seed, "where chance comes from");
     options.Add("forward", isForward, "choose reduces and broadcasts forwards, no mirroring");
@@ -57,14 +59,9 @@ MakeRoots(const Topology& topology, const PlanOptions& options)
 {
     const uint32_t nServers = topology.GetNServers();
     uint64_t chunksPerServer = 0;
-    if (options.chunksPerServer == "auto")
+    if (options.chunksPerServer == "auto" || options.chunksPerServer == "ports")
     {
-        uint64_t nPorts = 0;
-        for (NodeId server = 0; server < nServers; ++server)
-        {
-            nPorts += topology.GetPorts(server).size();
-        }
-        chunksPerServer = std::max<uint64_t>(1, (nPorts + nServers / 2) / nServers);
+        chunksPerServer = ComputeMeanPorts(topology);
     }
     else
     {
@@ -74,7 +71,7 @@ MakeRoots(const Topology& topology, const PlanOptions& options)
     {
         FailInput("--chunks-per-server \"",
                   options.chunksPerServer,
-                  "\": expected auto or 1 to ",
+                  "\": expected auto, ports or 1 to ",
                   TopologyBuilder::MAX_SIZE / nServers);
     }
     return MakeRoots(nServers, chunksPerServer);

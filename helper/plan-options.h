@@ -27,7 +27,7 @@ struct PlanOptions
 {
     TopologyOptions topologies;          //!< which networks
     std::vector<std::string> schedulers; //!< as CreateScheduler takes them, or "all"
-    std::string chunksPerServer{"auto"}; //!< a number, or "auto": the server's ports
+    std::string chunksPerServer{"auto"}; //!< a number, "ports" or "auto"
     uint32_t samples{1};                 //!< plans to choose the best of
     uint64_t seed{1};                    //!< where chance comes from
     bool isForward{false};               //!< plan forwards in time
@@ -54,7 +54,8 @@ std::vector<std::string> ExpandSchedulers(const PlanOptions& options);
  *
  * @param topology a network
  * @param options what was asked for
- * @return the root of each chunk; "auto" is the mean number of ports of a server, rounded
+ * @return the root of each chunk; "ports" and, where the bytes are not known, "auto" are the mean
+ * number of ports of a server, rounded
  */
 std::vector<NodeId> MakeRoots(const Topology& topology, const PlanOptions& options);
 

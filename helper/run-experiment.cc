@@ -13,6 +13,7 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
+#include "ns3/chunk-choice.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/double.h"
 #include "ns3/drop-tail-queue.h"
@@ -386,6 +387,16 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     }
 }
 
+void
+CheckPlan(const Topology& topology, const std::string& name, const AllReduceSchedule& plan)
+{
+    const Verdict verdict = Verify(topology, plan);
+    if (!verdict.isCorrect)
+    {
+        FailInput(topology.GetName(), " ", name, " is not correct: ", verdict.reason);
+    }
+}
+
 } // namespace
 
 AllReduceSchedule
@@ -395,11 +406,7 @@ PlanVerified(const Topology& topology,
              AllReduceScheduler& scheduler)
 {
     AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, roots));
-    const Verdict verdict = Verify(topology, plan);
-    if (!verdict.isCorrect)
-    {
-        FailInput(topology.GetName(), " ", name, " is not correct: ", verdict.reason);
-    }
+    CheckPlan(topology, name, plan);
     return plan;
 }
 
@@ -410,8 +417,19 @@ PlanExperiment(const Topology& topology,
                const PlanOptions& plan,
                const RunOptions& run)
 {
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(schedulerName, plan);
     const Topology network = run.Apply(topology);
+    if (plan.chunksPerServer == "auto")
+    {
+        ChunkChoice choice = ChooseChunks(
+            network,
+            [&] { return MakeScheduler(schedulerName, plan); },
+            *CreateTransport(run.transport),
+            run.frame,
+            bytes);
+        CheckPlan(network, schedulerName, choice.plan);
+        return {network, schedulerName, choice.scheduler, std::move(choice.plan), bytes};
+    }
+    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(schedulerName, plan);
     AllReduceSchedule schedule =
         PlanVerified(network, MakeRoots(network, plan), schedulerName, *scheduler);
     return {network, schedulerName, scheduler, std::move(schedule), bytes};

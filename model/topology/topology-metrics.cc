@@ -43,6 +43,18 @@ ComputeDiameter(const Topology& topology)
     return diameter;
 }
 
+uint32_t
+ComputeMeanPorts(const Topology& topology)
+{
+    const uint64_t nServers = topology.GetNServers();
+    uint64_t nPorts = 0;
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        nPorts += topology.GetPorts(server).size();
+    }
+    return std::max<uint64_t>(1, (nPorts + nServers / 2) / nServers);
+}
+
 Path
 FindShortestPath(const Topology& topology, NodeId from, NodeId to)
 {

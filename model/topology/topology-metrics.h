@@ -37,6 +37,14 @@ uint32_t ComputeDiameter(const Topology& topology);
 /**
  * @ingroup allreduce
  *
+ * @param topology a network
+ * @return the mean number of ports of a server, rounded, 1 or more
+ */
+uint32_t ComputeMeanPorts(const Topology& topology);
+
+/**
+ * @ingroup allreduce
+ *
  * @param topology the network
  * @param from a node
  * @param to another node

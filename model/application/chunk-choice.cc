@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "chunk-choice.h"
+
+#include "time-prediction.h"
+
+#include "ns3/allreduce-state.h"
+#include "ns3/ideal-time.h"
+#include "ns3/topology-metrics.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// The search ends if the prediction is so near to the ideal.
+constexpr double NEAR_IDEAL = 1.02;
+/// Larger plans are not tried, but for the first.
+constexpr uint64_t MOST_WORKLOADS = 200'000;
+
+/// @return how many workloads a plan has at least
+uint64_t
+CountLeastWorkloads(const Topology& topology, uint64_t chunksPerServer)
+{
+    const uint64_t nServers = topology.GetNServers();
+    return 2 * nServers * chunksPerServer * (nServers - 1);
+}
+
+} // namespace
+
+ChunkChoice
+ChooseChunks(const Topology& topology,
+             const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
+             const AllReduceTransport& transport,
+             uint32_t mtu,
+             uint64_t bytes)
+{
+    const auto tryOut = [&](uint32_t chunksPerServer) {
+        ChunkChoice choice;
+        choice.chunksPerServer = chunksPerServer;
+        choice.scheduler = makeScheduler();
+        const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
+        choice.plan = Plan(*choice.scheduler, AllReduceState(topology, roots));
+        choice.predictedSeconds = PredictSeconds(topology, transport, mtu, choice.plan, bytes);
+        return choice;
+    };
+    const uint32_t nPorts = ComputeMeanPorts(topology);
+    ChunkChoice best = tryOut(nPorts);
+    const double enough = NEAR_IDEAL * ComputeIdealTime(topology, best.plan.roots, bytes).volume;
+    const auto improve = [&](uint32_t chunksPerServer) {
+        ChunkChoice other = tryOut(chunksPerServer);
+        const bool isBetter = other.predictedSeconds < best.predictedSeconds;
+        if (isBetter)
+        {
+            best = std::move(other);
+        }
+        return isBetter;
+    };
+    constexpr uint32_t MOST_TIMES = 16;
+    uint32_t nInVain = 0;
+    for (uint32_t times = 2; times <= MOST_TIMES && nInVain < 2; times *= 2)
+    {
+        if (best.predictedSeconds <= enough ||
+            CountLeastWorkloads(topology, times * nPorts) > MOST_WORKLOADS)
+        {
+            break;
+        }
+        nInVain = improve(times * nPorts) ? 0 : nInVain + 1;
+    }
+    if (nPorts > 1 && best.chunksPerServer == nPorts && best.predictedSeconds > enough)
+    {
+        improve(1);
+    }
+    return best;
+}
+
+} // namespace ns3::allreduce

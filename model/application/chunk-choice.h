@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_CHUNK_CHOICE_H
+#define ALLREDUCE_CHUNK_CHOICE_H
+
+#include "allreduce-transport.h"
+
+#include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-scheduler.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace ns3::allreduce
+{
+
+/// @ingroup allreduce
+/// A number of chunks, and the plan that it was chosen for.
+struct ChunkChoice
+{
+    uint32_t chunksPerServer{0};       //!< their number
+    Ptr<AllReduceScheduler> scheduler; //!< who made the plan
+    AllReduceSchedule plan;            //!< the plan
+    double predictedSeconds{0};        //!< see PredictSeconds
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Choose how many chunks a gradient is cut into: of 1, and 1, 2, 4, 8 and 16 times the mean number
+ * of a server's ports, the number for which the scheduler's plan has the least predicted time. Few
+ * chunks mean few rounds, each of which costs the delay of its longest path; many keep links busy
+ * that few cannot.
+ *
+ * The search begins with the number of ports and ends early where more cannot help: when the
+ * prediction is within 2 % of the ideal, or when more chunks were no better twice in a row. Numbers
+ * for which a plan would have more than 200,000 workloads are not tried.
+ *
+ * @param topology the network
+ * @param makeScheduler makes a scheduler for each plan
+ * @param transport how data is cut into frames; it need not be open
+ * @param mtu largest packet on the links
+ * @param bytes size of the gradient
+ * @return the choice
+ * @throws InputError if the scheduler cannot plan
+ */
+ChunkChoice ChooseChunks(const Topology& topology,
+                         const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
+                         const AllReduceTransport& transport,
+                         uint32_t mtu,
+                         uint64_t bytes);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_CHUNK_CHOICE_H */
