@@ -117,6 +117,12 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
 }
 
 void
+AllReduceSession::ExpectPlan(uint64_t hash)
+{
+    m_prover.ExpectPlan(hash);
+}
+
+void
 AllReduceSession::DoDispose()
 {
     m_watch.Cancel();
@@ -133,6 +139,7 @@ AllReduceSession::DoDispose()
     m_flights.clear();
     m_dispatcher.reset();
     m_state.reset();
+    m_ledger.reset();
     m_network = nullptr;
     m_scheduler = nullptr;
     m_transport = nullptr;
@@ -177,9 +184,12 @@ AllReduceSession::BeginAllReduce()
     const Topology& topology = m_network->GetTopology();
     m_state.emplace(topology, m_roots);
     m_state->SetLinksShared(m_sync == DEPENDENCY);
+    m_ledger.emplace(topology, m_roots);
+    m_prover.Restart();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
     {
         m_state->SetLinkUp(link, m_network->IsLinkUp(link));
+        m_ledger->SetLinkUp(link, m_network->IsLinkUp(link));
     }
     if (m_verifyData)
     {
@@ -196,7 +206,6 @@ AllReduceSession::BeginAllReduce()
     m_firstRound = 0;
     m_dispatcher->Load({});
     m_isRunning = true;
-    m_isDisturbed = false;
     m_begin = Simulator::Now();
     m_lastArrival = m_begin;
     m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
@@ -241,8 +250,6 @@ AllReduceSession::GoOn()
     }
     try
     {
-        m_nReplans += m_isDisturbed;
-        m_isDisturbed = false;
         m_dispatcher->Load(AskScheduler());
     }
     catch (const InputError& error)
@@ -262,19 +269,9 @@ AllReduceSession::AskScheduler()
     state.SetLinksShared(false);
     if (m_sync == DEPENDENCY)
     {
-        return Plan(*m_scheduler, std::move(state)).rounds;
+        return m_prover.AskForAll(*m_scheduler, state, *m_ledger);
     }
-    WorkloadList round = m_scheduler->NextRound(state);
-    if (round.IsEmpty())
-    {
-        FailInput(m_scheduler->GetInstanceTypeId().GetName(),
-                  " does not come to an end: after round ",
-                  m_firstRound,
-                  " ",
-                  m_state->GetNMissing(),
-                  " sums are still missing");
-    }
-    return {std::move(round)};
+    return {m_prover.AskForRound(*m_scheduler, state, *m_ledger)};
 }
 
 void
@@ -305,6 +302,7 @@ AllReduceSession::BeginWorkload(uint32_t index)
     Flight flight{};
     flight.index = index;
     flight.id = m_state->Start(workload);
+    flight.entry = m_ledger->Begin(workload);
     flight.flow = {workload.chunk,
                    workload.kind,
                    workload.GetSource(),
@@ -387,6 +385,7 @@ AllReduceSession::Finish(const Flight& flight, const Bytes& data)
     const NodeId target = flight.flow.target;
     const bool wasFinal = m_state->IsFinal(chunk);
     m_state->Finish(flight.id);
+    m_ledger->End(flight.entry);
     if (m_data)
     {
         m_data->Put(m_dispatcher->Get(flight.index), data);
@@ -444,11 +443,11 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
     }
     NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
     m_state->SetLinkUp(link, isUp);
+    m_ledger->SetLinkUp(link, isUp);
     if (!isUp)
     {
         AbortFlightsOver(link);
         m_dispatcher->Halt();
-        m_isDisturbed = true;
     }
     if (m_flights.empty())
     {
@@ -475,6 +474,7 @@ AllReduceSession::AbortFlightsOver(LinkId link)
             m_transport->Cancel(flight->first);
         }
         m_state->Abort(flight->second.id);
+        m_ledger->Abort(flight->second.entry);
         if (m_data)
         {
             m_data->PutBack(m_dispatcher->Get(flight->second.index),
@@ -501,7 +501,11 @@ AllReduceSession::EndAllReduce()
     m_isRunning = false;
     m_watch.Cancel();
     const Time duration = Simulator::Now() - m_begin;
-    const std::string wrong = m_data ? m_data->FindWrong() : "";
+    std::string wrong = m_data ? m_data->FindWrong() : "";
+    if (wrong.empty() && !m_ledger->IsDone())
+    {
+        wrong = "the AllReduce is over, but not every contribution is in every sum";
+    }
     if (!wrong.empty())
     {
         Fail(wrong);
@@ -653,7 +657,31 @@ AllReduceSession::GetRoundDurations() const
 uint32_t
 AllReduceSession::GetNReplans() const
 {
-    return m_nReplans;
+    return m_prover.GetNRests();
+}
+
+const std::vector<std::string>&
+AllReduceSession::GetReplanners() const
+{
+    return m_prover.GetReplanners();
+}
+
+bool
+AllReduceSession::IsVerified() const
+{
+    return m_prover.IsProven();
+}
+
+uint32_t
+AllReduceSession::GetNProofs() const
+{
+    return m_prover.GetNProofs();
+}
+
+std::optional<uint64_t>
+AllReduceSession::GetPlanHash() const
+{
+    return m_prover.GetPlanHash();
 }
 
 uint32_t

@@ -24,6 +24,18 @@ namespace ns3::allreduce
 
 NS_OBJECT_ENSURE_REGISTERED(HrlScheduler);
 
+namespace
+{
+
+/// @return after how many rounds a forward plan is given up @param state where it begins
+uint32_t
+GetMostRounds(const AllReduceState& state)
+{
+    return 8 * ForwardEnvironment(state).GetRoundsNeeded() + 100;
+}
+
+} // namespace
+
 TypeId
 HrlScheduler::GetTypeId()
 {
@@ -83,11 +95,36 @@ HrlScheduler::LoadWeights()
 std::vector<WorkloadList>
 HrlScheduler::PlanAll(const AllReduceState& state)
 {
-    return PlanRest(state);
+    std::vector<WorkloadList> plan = PlanWithPolicies(state);
+    if (plan.empty() && !state.IsDone())
+    {
+        FailInput("policy ",
+                  m_loaded,
+                  ": on ",
+                  state.GetTopology().GetName(),
+                  " none of ",
+                  m_samples,
+                  " forward plans came to an end within ",
+                  GetMostRounds(state),
+                  " rounds");
+    }
+    return plan;
 }
 
 std::vector<WorkloadList>
 HrlScheduler::PlanRest(const AllReduceState& state)
+{
+    std::vector<WorkloadList> plan = PlanWithPolicies(state);
+    if (plan.empty() && !state.IsDone())
+    {
+        HandOver("forward greedy");
+        plan = PlanForwards(state, GetSeed(), 1);
+    }
+    return plan;
+}
+
+std::vector<WorkloadList>
+HrlScheduler::PlanWithPolicies(const AllReduceState& state)
 {
     LoadWeights();
     if (state.IsDone())
@@ -123,13 +160,12 @@ HrlScheduler::PlanMirrored(const AllReduceState& state) const
 std::vector<WorkloadList>
 HrlScheduler::PlanForward(const AllReduceState& state) const
 {
-    std::vector<WorkloadList> plan = FindShortest([&](RolloutOptions options) {
+    const uint32_t mostRounds = GetMostRounds(state);
+    return FindShortest([&](RolloutOptions options) {
         ForwardEnvironment environment(state);
-        options.mostRounds = 8 * environment.GetRoundsNeeded() + 100;
+        options.mostRounds = mostRounds;
         return RunRollout(environment, *m_weights, options);
     });
-    // Weights that never learned may send partial sums to and fro.
-    return plan.empty() ? PlanForwards(state, GetSeed(), 1) : plan;
 }
 
 std::vector<WorkloadList>
