@@ -24,18 +24,6 @@ namespace ns3::allreduce
 
 NS_OBJECT_ENSURE_REGISTERED(HrlScheduler);
 
-namespace
-{
-
-/// @return after how many rounds a forward plan is given up @param state where it begins
-uint32_t
-GetMostRounds(const AllReduceState& state)
-{
-    return 8 * ForwardEnvironment(state).GetRoundsNeeded() + 100;
-}
-
-} // namespace
-
 TypeId
 HrlScheduler::GetTypeId()
 {
@@ -66,7 +54,13 @@ HrlScheduler::GetTypeId()
                           "of mirroring the broadcast; needs a checkpoint trained for it.",
                           BooleanValue(false),
                           MakeBooleanAccessor(&HrlScheduler::m_isForward),
-                          MakeBooleanChecker());
+                          MakeBooleanChecker())
+            .AddAttribute("MostRounds",
+                          "A forward plan is given up when it has so many rounds; 0: eight times "
+                          "what it takes at least, and 100 more.",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&HrlScheduler::m_mostRounds),
+                          MakeUintegerChecker<uint32_t>());
     return tid;
 }
 
@@ -166,6 +160,12 @@ HrlScheduler::PlanForward(const AllReduceState& state) const
         options.mostRounds = mostRounds;
         return RunRollout(environment, *m_weights, options);
     });
+}
+
+uint32_t
+HrlScheduler::GetMostRounds(const AllReduceState& state) const
+{
+    return m_mostRounds > 0 ? m_mostRounds : 8 * ForwardEnvironment(state).GetRoundsNeeded() + 100;
 }
 
 std::vector<WorkloadList>

@@ -49,6 +49,8 @@ class HrlScheduler : public PlannedScheduler
     /// @return a plan made round by round; empty if all samples were given up @param state where it
     /// begins
     std::vector<WorkloadList> PlanForward(const AllReduceState& state) const;
+    /// @return after how many rounds a forward plan is given up @param state where it begins
+    uint32_t GetMostRounds(const AllReduceState& state) const;
     /// @return the shortest of the sampled plans; empty if all were given up
     std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
     /// Reads the checkpoint, unless that has been done.
@@ -58,6 +60,7 @@ class HrlScheduler : public PlannedScheduler
     uint32_t m_samples{1};                          //!< the attribute Samples
     bool m_usesUpper{true};                         //!< the attribute Upper
     bool m_isForward{false};                        //!< the attribute Forward
+    uint32_t m_mostRounds{0};                       //!< the attribute MostRounds
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };
