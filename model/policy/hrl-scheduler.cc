@@ -57,7 +57,7 @@ HrlScheduler::GetTypeId()
                           MakeBooleanChecker())
             .AddAttribute("MostRounds",
                           "A forward plan is given up when it has so many rounds; 0: eight times "
-                          "what it takes at least, and 100 more.",
+                          "what it takes at least, and 100.",
                           UintegerValue(0),
                           MakeUintegerAccessor(&HrlScheduler::m_mostRounds),
                           MakeUintegerChecker<uint32_t>());
