@@ -77,6 +77,9 @@ GetColumns()
             {"goodput_gbps", "Gb/s", 6, 2},
             {"max_utilization", "busiest", 7, 2},
             {"queue_peak", "queue", 5},
+            {"verified", "verified", 8},
+            {"data_verified", "data", 4},
+            {"replanned_by", "replanned by", 12},
             {"wall_s", "wall s", 6, 1}};
 }
 

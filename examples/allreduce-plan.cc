@@ -17,6 +17,7 @@
 #include "ns3/plan-options.h"
 #include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
+#include "ns3/round-hash.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/schedule-view.h"
@@ -150,6 +151,7 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
         {"bound_name", best.name},
         {"ratio", static_cast<double>(rounds) / best.rounds},
         {"verified", true},
+        {"plan_hash", FormatHash(HashRounds(MakeRoundRange(result.schedule.rounds)))},
         {"plan_ms", result.planMs},
         {"workloads", result.schedule.CountWorkloads()},
     };

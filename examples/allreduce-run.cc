@@ -202,8 +202,10 @@ GetColumns()
             {"ratio", "to ideal", 8, 3},
             {"goodput_gbps", "goodput Gb/s", 12, 2},
             {"queue_peak", "queue", 5},
-            {"data_verified", "verified", 8},
+            {"verified", "verified", 8},
+            {"data_verified", "data", 4},
             {"replans", "replans", 7},
+            {"replanned_by", "replanned by", 12},
             {"events", "events", 9},
             {"wall_s", "wall s", 7, 2}};
 }

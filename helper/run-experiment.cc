@@ -21,6 +21,7 @@
 #include "ns3/flow-monitor-helper.h"
 #include "ns3/ideal-time.h"
 #include "ns3/point-to-point-net-device.h"
+#include "ns3/round-hash.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
@@ -122,6 +123,7 @@ class Run
         m_helper->SetAttribute("Watchdog", TimeValue(NanoSeconds(ParseTime(m_options.watchdog))));
         m_helper->SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
         m_session = m_helper->Install(m_experiment.scheduler, CreateTransport(m_options.transport));
+        m_session->ExpectPlan(HashRounds(MakeRoundRange(m_experiment.plan.rounds)));
         m_session->TraceConnectWithoutContext("Finished", MakeCallback(&Run::Stop, this));
         m_session->TraceConnectWithoutContext("Failed", MakeCallback(&Run::StopFailed, this));
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::ShowRound, this));
@@ -247,7 +249,12 @@ class Run
             m_result.roundSeconds.push_back(duration.GetSeconds());
         }
         m_result.rounds = m_result.roundSeconds.size();
+        m_result.isVerified = m_session->IsVerified();
         m_result.nReplans = m_session->GetNReplans();
+        for (const std::string& name : m_session->GetReplanners())
+        {
+            m_result.replannedBy += (m_result.replannedBy.empty() ? "" : ",") + name;
+        }
         m_result.nAborted = m_session->GetNAborted();
         if (const auto datagrams = DynamicCast<DatagramTransport>(m_session->GetTransport()))
         {
@@ -447,8 +454,11 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
 {
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
     AddTimes(row, experiment, result);
+    row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
+    row["verified"] = result.isVerified;
     row["data_verified"] = options.verifyData && result.failure.empty();
     row["replans"] = result.nReplans;
+    row["replanned_by"] = result.replannedBy;
     row["aborted"] = result.nAborted;
     row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     AddLinkSummary(row, experiment, result);

@@ -65,7 +65,9 @@ struct ExperimentResult
     uint64_t boundRounds{0};           //!< no schedule takes fewer
     uint32_t rounds{0};                //!< of the last AllReduce
     std::vector<double> roundSeconds;  //!< how long they took
-    uint32_t nReplans{0};              //!< how often the scheduler had to go on after a failure
+    bool isVerified{false};            //!< the plan and every rest after a failure were proven
+    uint32_t nReplans{0};              //!< how often what was left was planned anew
+    std::string replannedBy;           //!< who did that, several names joined with ","
     uint32_t nAborted{0};              //!< flows cut by a broken link
     bool countsResent{false};          //!< whether the transport counts what it sends again
     uint64_t nResent{0};               //!< packets sent again

@@ -47,6 +47,7 @@ class RandomFaultsTestCase : public DataCentreTestCase
         TestRandom random(m_transport.size());
         uint32_t nCutOff = 0;
         uint32_t nReplans = 0;
+        uint32_t nProvenRests = 0;
         for (uint32_t run = 0; run < m_nRuns; ++run)
         {
             const Topology topology = ParseTopology(specs[Draw(random, specs.size())]);
@@ -60,6 +61,11 @@ class RandomFaultsTestCase : public DataCentreTestCase
             const bool isCutOff = Contains(result.failure, "cut off");
             nCutOff += isCutOff;
             nReplans += result.nReplans;
+            nProvenRests += result.nReplans > 0 && result.isVerified;
+            NS_TEST_ASSERT_MSG_EQ(result.isVerified, true, "run " << run << ": all was proven");
+            NS_TEST_ASSERT_MSG_EQ(result.replannedBy,
+                                  (result.nReplans > 0 ? "greedy" : ""),
+                                  "run " << run << ": who planned the rests");
             NS_TEST_ASSERT_MSG_EQ((result.failure.empty() || isCutOff),
                                   true,
                                   "run " << run << " " << topology.GetName() << " " << scheduler
@@ -68,6 +74,7 @@ class RandomFaultsTestCase : public DataCentreTestCase
         }
         NS_TEST_EXPECT_MSG_LT(nCutOff, m_nRuns / 2, "most runs end well");
         NS_TEST_EXPECT_MSG_GT(nReplans, m_nRuns / 4, "many runs had to be planned anew");
+        NS_TEST_EXPECT_MSG_GT(nProvenRests, m_nRuns / 4, "and rests were proven");
     }
 
     std::string m_transport; //!< the transport

@@ -11,6 +11,7 @@
 #include "ns3/plan-imitation.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-rollout.h"
+#include "ns3/run-experiment.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
@@ -688,7 +689,9 @@ class HrlSchedulerTestCase : public TestCase
             m_isForward = mode == PlanMode::FORWARD;
             WriteCheckpoint(m_path, MakeRandomWeights(mode, 4), TrainingConfig(), {});
             CheckPlans();
+            CheckReplannedBy();
         }
+        CheckGivenUp();
         // The checkpoint that is there now is for forward plans.
         m_isForward = false;
         const std::string message = GetError([this] { MakePlan(MakeTopologies()[0], 1, 1); });
@@ -712,14 +715,58 @@ class HrlSchedulerTestCase : public TestCase
         }
     }
 
-    AllReduceSchedule MakePlan(const Topology& topology, uint64_t seed, uint32_t samples)
+    /// After a failure the policies go on, in ns-3 as well.
+    void CheckReplannedBy()
+    {
+        const Topology bcube = ParseTopology("bcube:2,1");
+        const auto scheduler = MakeHrl(1, 1);
+        auto plan = PlanVerified(bcube, MakeRoots(4, 1), "hrl", *scheduler);
+        RunOptions options;
+        options.transport = "raw";
+        options.faults.fail = {"0-4@20us"};
+        const auto result = RunExperiment({bcube, "hrl", scheduler, plan, 100000}, options);
+        NS_TEST_ASSERT_MSG_EQ(result.failure, "", "goes on");
+        NS_TEST_ASSERT_MSG_EQ(result.replannedBy, "hrl", "by itself");
+        NS_TEST_ASSERT_MSG_EQ(result.isVerified, true, "and its rest is proven");
+    }
+
+    /// Policies that do not come to an end: an error, or, after a failure, somebody else's plan.
+    void CheckGivenUp()
+    {
+        const Topology bcube = ParseTopology("bcube:2,1");
+        const auto scheduler = MakeHrl(1, 2);
+        AllReduceState state(bcube, MakeRoots(4, 1));
+        state.SetLinkUp(0, false);
+        Plan(*scheduler, state);
+        NS_TEST_ASSERT_MSG_EQ(scheduler->GetPlanner(), "", "the policies plan the rest");
+        scheduler->SetAttribute("MostRounds", UintegerValue(2));
+        const AllReduceState fresh(bcube, MakeRoots(4, 1));
+        NS_TEST_ASSERT_MSG_EQ(GetError([&] { Plan(*scheduler, fresh); }),
+                              "policy " + m_path +
+                                  ": on bcube:2,1 none of 2 forward plans came to an end within "
+                                  "2 rounds",
+                              "no other planner takes its place");
+        state.SetLinkUp(1, false);
+        state.SetLinkUp(0, true);
+        const AllReduceSchedule rest = Plan(*scheduler, state);
+        NS_TEST_ASSERT_MSG_EQ(scheduler->GetPlanner(), "forward greedy", "handed over by name");
+        NS_TEST_ASSERT_MSG_EQ(Verify(bcube, rest).reason, "", "correct");
+    }
+
+    Ptr<AllReduceScheduler> MakeHrl(uint64_t seed, uint32_t samples)
     {
         const Ptr<AllReduceScheduler> scheduler = CreateScheduler("hrl");
         scheduler->SetAttribute("Checkpoint", StringValue(m_path));
         scheduler->SetAttribute("Seed", UintegerValue(seed));
         scheduler->SetAttribute("Samples", UintegerValue(samples));
         scheduler->SetAttribute("Forward", BooleanValue(m_isForward));
-        return Plan(*scheduler, AllReduceState(topology, MakeRoots(topology.GetNServers(), 1)));
+        return scheduler;
+    }
+
+    AllReduceSchedule MakePlan(const Topology& topology, uint64_t seed, uint32_t samples)
+    {
+        return Plan(*MakeHrl(seed, samples),
+                    AllReduceState(topology, MakeRoots(topology.GetNServers(), 1)));
     }
 
     bool AreEqual(const AllReduceSchedule& x, const AllReduceSchedule& y)

@@ -202,6 +202,7 @@ check_plan()
     check "plan: three schedulers" prints '^bcube:4,1 +greedy +16 +2 +30 +30 +1.000 +yes' $program
     check "plan: all schedulers" prints 'halving-doubling' $program --topology=dcell:3,1 --scheduler=all
     check "plan: json" is_json $program --format=json --links --topology=torus:3x3
+    check "plan: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program --format=json
     check "plan: csv" prints '^"bcube:4,1",greedy,16,1.0,16,15,' $program --format=csv \
         --scheduler=greedy --chunks-per-server=1
     check "plan: degraded" prints 'degrade=0.1 +ring' $program --topology=bcube:4,1 --degrade=0.1 --scheduler=ring
@@ -251,9 +252,9 @@ check_run()
     set -- $small
     check "run: defaults" prints '^bcube:4,1 +greedy +16MiB +tcp +barrier +30 ' $program
     check "run: help" prints '--fail-random' $program --help
-    check "run: raw" prints 'raw +dependency.* yes ' $program "$@" --transport=raw --sync=dependency --verify-data
-    check "run: udp" prints 'udp +barrier.* yes ' $program "$@" --transport=udp --verify-data
-    check "run: tcp" prints 'tcp +barrier.* yes ' $program "$@" --verify-data
+    check "run: raw" prints 'raw +dependency.* yes +yes ' $program "$@" --transport=raw --sync=dependency --verify-data
+    check "run: udp" prints 'udp +barrier.* yes +yes ' $program "$@" --transport=udp --verify-data
+    check "run: tcp" prints 'tcp +barrier.* yes +yes ' $program "$@" --verify-data
     check "run: another congestion control" prints 'bcube:2,1' $program "$@" \
         --ns3::TcpL4Protocol::SocketType=ns3::TcpNewReno
     check "run: all schedulers" prints 'double-tree' $program "$@" --scheduler=ps,ring,double-tree,greedy
@@ -264,13 +265,17 @@ check_run()
     check "run: several in a row" prints 'bcube:2,1' $program "$@" --iterations=3 --compute-time=1ms
     check "run: the same twice" same_rows --RngRun=1 --RngRun=1 $program "$@" --background=0.2 \
         --fail-random=1,2 --verify-data
-    check "run: a link breaks" prints ' yes +1 ' $program "$@" --fail=0-4@20us --verify-data
-    check "run: a link comes back" prints ' yes +1 ' $program "$@" --fail=0-4@20us,90us --verify-data
+    check "run: a link breaks" prints ' yes +yes +1 +greedy ' $program "$@" --fail=0-4@20us --verify-data
+    check "run: a link comes back" prints ' yes +yes +2 ' $program "$@" --fail=0-4@20us,90us --verify-data
+    check "run: who planned the rest" prints ' ring .* yes +no +1 +greedy ' $program "$@" --scheduler=ring \
+        --fail=0-4@20us
+    check "run: nothing was replanned" prints '"replanned_by": ?""' $program "$@" --format=json
+    check "run: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program "$@" --format=json
     check "run: slow link" prints 'bcube:2,1' $program "$@" --slow=0-4:3
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
     check "run: what it saw" grep -q '<Flow flowId="1".*lostPackets="0"' flows.xml
     check "run: writes a schedule" prints 'ring' $program "$@" --scheduler=ring --schedule-out=run.schedule
-    check "run: reads a schedule" prints 'run.schedule.* yes ' $program --schedule-in=run.schedule \
+    check "run: reads a schedule" prints 'run.schedule.* yes +yes ' $program --schedule-in=run.schedule \
         --bytes=256KiB --verify-data
     check "run: report" prints greedy $program "$@" --report=run.html
     check "run: its flows and rounds" page_has run.html \
@@ -353,6 +358,8 @@ check_compare()
     # shellcheck disable=SC2086 # several options in one text
     set -- $small --schedulers=ring,greedy
     check "compare: a sweep" prints '^dcell:2,1 +1MiB +greedy ' $program "$@"
+    check "compare: who planned the rest" prints ' ring .* yes +no +greedy ' $program --topologies=bcube:2,1 \
+        --schedulers=ring --sizes=1MiB --fail=0-4@20us
     check "compare: help" prints '--jobs' $program --help
     check "compare: json" is_json $program "$@" --format=json
     check "compare: csv" prints '^"bcube:2,1",1KiB,ring,' $program "$@" --format=csv

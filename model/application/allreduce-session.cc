@@ -118,6 +118,12 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
 }
 
 void
+AllReduceSession::ExpectPlan(uint64_t hash)
+{
+    m_prover.ExpectPlan(hash);
+}
+
+void
 AllReduceSession::DoDispose()
 {
     m_watch.Cancel();
@@ -134,6 +140,7 @@ AllReduceSession::DoDispose()
     m_flights.clear();
     m_dispatcher.reset();
     m_state.reset();
+    m_ledger.reset();
     m_network = nullptr;
     m_scheduler = nullptr;
     m_transport = nullptr;
@@ -178,9 +185,12 @@ AllReduceSession::BeginAllReduce()
     const Topology& topology = m_network->GetTopology();
     m_state.emplace(topology, m_roots);
     m_state->SetLinksShared(m_sync == DEPENDENCY);
+    m_ledger.emplace(topology, m_roots);
+    m_prover.Restart();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
     {
         m_state->SetLinkUp(link, m_network->IsLinkUp(link));
+        m_ledger->SetLinkUp(link, m_network->IsLinkUp(link));
     }
     if (m_verifyData)
     {
@@ -197,7 +207,6 @@ AllReduceSession::BeginAllReduce()
     m_firstRound = 0;
     m_dispatcher->Load({});
     m_isRunning = true;
-    m_isDisturbed = false;
     m_begin = Simulator::Now();
     m_lastArrival = m_begin;
     m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
@@ -242,8 +251,6 @@ AllReduceSession::GoOn()
     }
     try
     {
-        m_nReplans += m_isDisturbed;
-        m_isDisturbed = false;
         m_dispatcher->Load(AskScheduler());
     }
     catch (const InputError& error)
@@ -263,19 +270,9 @@ AllReduceSession::AskScheduler()
     state.SetLinksShared(false);
     if (m_sync == DEPENDENCY)
     {
-        return Plan(*m_scheduler, std::move(state)).rounds;
+        return m_prover.AskForAll(*m_scheduler, state, *m_ledger);
     }
-    WorkloadList round = m_scheduler->NextRound(state);
-    if (round.IsEmpty())
-    {
-        FailInput(m_scheduler->GetInstanceTypeId().GetName(),
-                  " does not come to an end: after round ",
-                  m_firstRound,
-                  " ",
-                  m_state->GetNMissing(),
-                  " sums are still missing");
-    }
-    return {std::move(round)};
+    return {m_prover.AskForRound(*m_scheduler, state, *m_ledger)};
 }
 
 void
@@ -306,6 +303,7 @@ AllReduceSession::BeginWorkload(uint32_t index)
     Flight flight{};
     flight.index = index;
     flight.id = m_state->Start(workload);
+    flight.entry = m_ledger->Begin(workload);
     flight.flow = {workload.chunk,
                    workload.kind,
                    workload.GetSource(),
@@ -389,6 +387,7 @@ AllReduceSession::Finish(const Flight& flight, const Bytes& data)
     const NodeId target = flight.flow.target;
     const bool wasFinal = m_state->IsFinal(chunk);
     m_state->Finish(flight.id);
+    m_ledger->End(flight.entry);
     if (m_data)
     {
         m_data->Put(m_dispatcher->Get(flight.index), data);
@@ -446,11 +445,11 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
     }
     NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
     m_state->SetLinkUp(link, isUp);
+    m_ledger->SetLinkUp(link, isUp);
     if (!isUp)
     {
         AbortFlightsOver(link);
         m_dispatcher->Halt();
-        m_isDisturbed = true;
     }
     if (m_flights.empty())
     {
@@ -477,6 +476,7 @@ AllReduceSession::AbortFlightsOver(LinkId link)
             m_transport->Cancel(flight->first);
         }
         m_state->Abort(flight->second.id);
+        m_ledger->Abort(flight->second.entry);
         if (m_data)
         {
             m_data->PutBack(m_dispatcher->Get(flight->second.index),
@@ -503,7 +503,11 @@ AllReduceSession::EndAllReduce()
     m_isRunning = false;
     m_watch.Cancel();
     const Time duration = Simulator::Now() - m_begin;
-    const std::string wrong = m_data ? m_data->FindWrong() : "";
+    std::string wrong = m_data ? m_data->FindWrong() : "";
+    if (wrong.empty() && !m_ledger->IsDone())
+    {
+        wrong = "the AllReduce is over, but not every contribution is in every sum";
+    }
     if (!wrong.empty())
     {
         Fail(wrong);
@@ -655,7 +659,31 @@ AllReduceSession::GetRoundDurations() const
 uint32_t
 AllReduceSession::GetNReplans() const
 {
-    return m_nReplans;
+    return m_prover.GetNRests();
+}
+
+const std::vector<std::string>&
+AllReduceSession::GetReplanners() const
+{
+    return m_prover.GetReplanners();
+}
+
+bool
+AllReduceSession::IsVerified() const
+{
+    return m_prover.IsProven();
+}
+
+uint32_t
+AllReduceSession::GetNProofs() const
+{
+    return m_prover.GetNProofs();
+}
+
+std::optional<uint64_t>
+AllReduceSession::GetPlanHash() const
+{
+    return m_prover.GetPlanHash();
 }
 
 uint32_t

@@ -13,9 +13,11 @@
 
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/contribution-ledger.h"
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"
+#include "ns3/round-prover.h"
 #include "ns3/traced-callback.h"
 
 #include <map>
@@ -34,12 +36,14 @@ namespace ns3::allreduce
  *
  * With Sync BARRIER the scheduler is asked for a round when the last one is over. With DEPENDENCY
  * it is asked for all rounds at once, and each server sends its workloads in this order, each as
- * soon as what it needs has arrived and its port is free.
+ * soon as what it needs has arrived and its port is free. Nothing is emitted that the verifier has
+ * not proven, from the beginning or from wherever a failure left off.
  *
  * When a link breaks, the flows over it are aborted, the others run to their end, and the
  * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
- * session waits for a link to come back. If nothing arrives for too long, or the scheduler does not
- * know how to go on, the session fails; it then says why (GetFailure) and does nothing more.
+ * session waits for a link to come back. If nothing arrives for too long, the scheduler does not
+ * know how to go on, or what it hands out is not correct, the session fails; it then says why
+ * (GetFailure) and does nothing more.
  */
 class AllReduceSession : public Object
 {
@@ -92,6 +96,14 @@ class AllReduceSession : public Object
                Ptr<AllReduceTransport> transport,
                std::vector<NodeId> roots);
 
+    /**
+     * Say which plan has been verified; it is not proven again. The session fails if the scheduler
+     * keeps a plan and that is another one.
+     *
+     * @param hash HashRounds of the plan from the beginning
+     */
+    void ExpectPlan(uint64_t hash);
+
     /// @param application the part of the next server
     void AddApplication(AllReduceApplication* application);
 
@@ -113,8 +125,20 @@ class AllReduceSession : public Object
     /// @return how long each round of the last AllReduce took
     const std::vector<Time>& GetRoundDurations() const;
 
-    /// @return how often the scheduler had to go on after a failure
+    /// @return how often what was left was planned anew, because links broke or were mended
     uint32_t GetNReplans() const;
+
+    /// @return who planned that, by the names that users know, each once
+    const std::vector<std::string>& GetReplanners() const;
+
+    /// @return whether rounds were handed out, and all of them proven
+    bool IsVerified() const;
+
+    /// @return how often the verifier was asked: for plans, rests and single rounds
+    uint32_t GetNProofs() const;
+
+    /// @return HashRounds of the last plan from the beginning; none if there was no such plan
+    std::optional<uint64_t> GetPlanHash() const;
 
     /// @return how many flows were aborted
     uint32_t GetNAborted() const;
@@ -140,6 +164,7 @@ class AllReduceSession : public Object
     {
         uint32_t index;                  //!< its index at the dispatcher
         AllReduceState::FlightId id;     //!< its name at the state
+        uint64_t entry;                  //!< its name at the ledger
         AllReduceFlow flow;              //!< what can be watched
         std::vector<DirectedLinkId> way; //!< the links it crosses
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
@@ -186,6 +211,8 @@ class AllReduceSession : public Object
     uint32_t m_nReady{0};                              //!< servers that are
 
     std::optional<AllReduceState> m_state;          //!< how far the AllReduce has come
+    std::optional<ContributionLedger> m_ledger;     //!< the same, for proofs
+    RoundProver m_prover;                           //!< lets pass only what is proven
     std::optional<AllReduceData> m_data;            //!< what the servers really hold
     std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
     std::map<TransferId, Flight> m_flights;         //!< the workloads under way
@@ -196,14 +223,12 @@ class AllReduceSession : public Object
     std::vector<Time> m_roundDurations;             //!< by round
     bool m_isRunning{false};                        //!< an AllReduce is under way
     bool m_isFinished{false};                       //!< all have come to their end
-    bool m_isDisturbed{false};                      //!< the rounds were cut short
     bool m_isCutOff{false};                         //!< servers cannot reach each other
     Time m_begin;                                   //!< of the present AllReduce
     Time m_lastArrival;                             //!< when there last was progress
     EventId m_watch;                                //!< looks for progress
     EventId m_next;                                 //!< goes on
     std::vector<Time> m_durations;                  //!< see GetDurations
-    uint32_t m_nReplans{0};                         //!< see GetNReplans
     uint32_t m_nAborted{0};                         //!< see GetNAborted
     std::string m_failure;                          //!< see GetFailure
 

@@ -9,11 +9,28 @@
 
 #include "ns3/allreduce-topology.h"
 
+#include <boost/range/iterator_range.hpp>
 #include <cstdint>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+/// Rounds that lie one after another in somebody else's memory.
+using RoundRange = boost::iterator_range<const WorkloadList*>;
+
+/**
+ * @ingroup allreduce
+ *
+ * @param rounds rounds
+ * @param first where to begin
+ * @return the rounds from there on, valid as long as they stay where they are
+ */
+inline RoundRange
+MakeRoundRange(const std::vector<WorkloadList>& rounds, std::size_t first = 0)
+{
+    return {rounds.data() + first, rounds.data() + rounds.size()};
+}
 
 /**
  * @ingroup allreduce

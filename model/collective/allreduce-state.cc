@@ -4,6 +4,8 @@
 
 #include "allreduce-state.h"
 
+#include "bit-mix.h"
+
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
@@ -32,21 +34,6 @@ enum class AllReduceState::Fault
     NOT_FINAL,
     ALREADY_THERE,
 };
-
-namespace
-{
-
-/// Mixes the bits of a number (the finalizer of SplitMix64).
-uint64_t
-Mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
-} // namespace
 
 AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roots)
     : m_topology(&topology),
@@ -99,7 +86,7 @@ AllReduceState::MakeReduced(const Topology& topology, std::vector<NodeId> roots)
         state.m_nUnits[chunk] = 1;
         state.MakeFinalIfComplete(chunk);
     }
-    state.m_fingerprint = Mix(state.GetNChunks());
+    state.m_fingerprint = MixBits(state.GetNChunks());
     return state;
 }
 
@@ -134,7 +121,7 @@ AllReduceState::SetLinkUp(LinkId link, bool up)
     {
         m_isDown[link] = !up;
         // Added and subtracted like all else, so that the order does not matter.
-        const uint64_t fingerprint = Mix(~uint64_t{link});
+        const uint64_t fingerprint = MixBits(~uint64_t{link});
         m_fingerprint += up ? -fingerprint : fingerprint;
     }
 }
@@ -221,12 +208,12 @@ AllReduceState::GetFingerprint() const
 uint64_t
 AllReduceState::GetFingerprint(const Workload& workload)
 {
-    uint64_t hash = Mix(uint64_t{workload.chunk} << 1 |
-                        static_cast<uint64_t>(workload.kind == WorkloadKind::REDUCE));
-    hash = Mix(hash ^ (uint64_t{workload.GetSource()} << 32 | workload.GetTarget()));
+    uint64_t hash = MixBits(uint64_t{workload.chunk} << 1 |
+                            static_cast<uint64_t>(workload.kind == WorkloadKind::REDUCE));
+    hash = MixBits(hash ^ (uint64_t{workload.GetSource()} << 32 | workload.GetTarget()));
     for (const NodeId contributor : workload.contributors)
     {
-        hash = Mix(hash ^ contributor);
+        hash = MixBits(hash ^ contributor);
     }
     return hash;
 }

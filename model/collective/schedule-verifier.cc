@@ -4,8 +4,6 @@
 
 #include "schedule-verifier.h"
 
-#include "bit-matrix.h"
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -34,8 +32,8 @@ struct Place
 class FirstViolation
 {
   public:
-    explicit FirstViolation(const AllReduceSchedule& schedule)
-        : m_schedule(schedule)
+    explicit FirstViolation(RoundRange rounds)
+        : m_rounds(rounds)
     {
     }
 
@@ -47,7 +45,7 @@ class FirstViolation
         {
             return;
         }
-        const Workload workload = m_schedule.rounds[place.round].Get(place.workload);
+        const Workload workload = m_rounds[place.round].Get(place.workload);
         std::ostringstream text;
         text << "round " << place.round << ", workload " << place.workload << " ("
              << ToString(workload.kind) << " of chunk " << workload.chunk << " along "
@@ -66,7 +64,7 @@ class FirstViolation
             text << "at the end: ";
             (text << ... << why);
             m_verdict = {false,
-                         static_cast<uint32_t>(m_schedule.rounds.size()),
+                         static_cast<uint32_t>(m_rounds.size()),
                          std::numeric_limits<uint32_t>::max(),
                          text.str()};
         }
@@ -78,18 +76,19 @@ class FirstViolation
     }
 
   private:
-    const AllReduceSchedule& m_schedule; //!< what is verified
-    Verdict m_verdict;                   //!< the first violation so far
+    RoundRange m_rounds; //!< what is verified
+    Verdict m_verdict;   //!< the first violation so far
 };
 
 /// Checks each round's paths against the network.
 class PathChecker
 {
   public:
-    PathChecker(const Topology& topology, FirstViolation& violation)
-        : m_topology(topology),
+    PathChecker(const ContributionLedger& start, FirstViolation& violation)
+        : m_start(start),
+          m_topology(start.GetTopology()),
           m_violation(violation),
-          m_used(topology.GetNDirectedLinks(), 0)
+          m_used(m_topology.GetNDirectedLinks(), 0)
     {
     }
 
@@ -168,6 +167,11 @@ class PathChecker
                 m_violation.Note(place, "there is no link ", *node, "-", *(node + 1));
                 return false;
             }
+            if (!m_start.IsLinkUp(*link / 2))
+            {
+                m_violation.Note(place, "link ", *node, "-", *(node + 1), " is down");
+                return false;
+            }
             m_touched.push_back(*link);
             if (++m_used[*link] > m_topology.GetCapacity(*link))
             {
@@ -184,6 +188,7 @@ class PathChecker
         return true;
     }
 
+    const ContributionLedger& m_start;     //!< knows which links are up
     const Topology& m_topology;            //!< the network
     FirstViolation& m_violation;           //!< where violations go
     std::vector<uint32_t> m_used;          //!< by directed link: workloads in this round
@@ -194,11 +199,14 @@ class PathChecker
 class ChunkReplay
 {
   public:
-    ChunkReplay(const Topology& topology,
-                const AllReduceSchedule& schedule,
+    ChunkReplay(const ContributionLedger& start,
+                RoundRange rounds,
+                RoundsEnd end,
                 FirstViolation& violation)
-        : m_nServers(topology.GetNServers()),
-          m_schedule(schedule),
+        : m_nServers(start.GetTopology().GetNServers()),
+          m_start(start),
+          m_rounds(rounds),
+          m_end(end),
           m_violation(violation)
     {
     }
@@ -206,6 +214,10 @@ class ChunkReplay
     /// Replay all workloads of a chunk.
     void Replay(ChunkId chunk, const Place* begin, const Place* end)
     {
+        if (begin == end && m_end == RoundsEnd::OPEN)
+        {
+            return;
+        }
         Begin(chunk);
         const Place* place = begin;
         while (place != end)
@@ -215,7 +227,7 @@ class ChunkReplay
             const uint32_t round = place->round;
             for (; place != end && place->round == round; ++place)
             {
-                const Workload workload = m_schedule.rounds[round].Get(place->workload);
+                const Workload workload = m_rounds[round].Get(place->workload);
                 const bool isGood = workload.kind == WorkloadKind::REDUCE
                                         ? SendPartial(workload, *place)
                                         : SendFinal(workload, *place);
@@ -226,7 +238,10 @@ class ChunkReplay
             }
             EndRound();
         }
-        CheckEnd();
+        if (m_end == RoundsEnd::DONE)
+        {
+            CheckEnd();
+        }
     }
 
   private:
@@ -280,20 +295,37 @@ class ChunkReplay
     void Begin(ChunkId chunk)
     {
         m_chunk = chunk;
-        m_root = m_schedule.roots[chunk];
-        m_isFinal = false;
+        m_root = m_start.GetRoots()[chunk];
+        m_isFinal = m_start.IsFinal(chunk);
+        m_hasFinal.resize(m_nServers);
         m_held.resize(m_nServers);
+        m_nHeld.assign(m_nServers, 0);
+        m_slots.assign(m_nServers, std::numeric_limits<uint32_t>::max());
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            m_held[server].resize(1);
-            Sum& sum = m_held[server][0];
-            sum.members.assign((m_nServers + 63) / 64, 0);
-            sum.isApart = false;
-            sum.Add(server);
+            m_hasFinal[server] = m_start.HasFinal(chunk, server);
+            FindSum(m_start.Find(chunk, server)).Add(server);
+        }
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_held[server].resize(m_nHeld[server]);
         }
         m_sentInRound.assign(m_nServers, std::numeric_limits<uint32_t>::max());
-        m_hasFinal.assign(m_nServers, false);
-        m_hasFinal[m_root] = m_isFinal = m_nServers == 1;
+    }
+
+    /// @return the sum that a contribution is in at the start
+    Sum& FindSum(const ContributionLedger::Whereabouts& where)
+    {
+        auto& parts = m_held[where.holder];
+        uint32_t& slot = m_slots[where.unit];
+        if (slot == std::numeric_limits<uint32_t>::max())
+        {
+            slot = m_nHeld[where.holder]++;
+            parts.resize(std::max<std::size_t>(parts.size(), slot + 1));
+            parts[slot].members.assign((m_nServers + 63) / 64, 0);
+            parts[slot].isApart = where.isApart;
+        }
+        return parts[slot];
     }
 
     bool SendPartial(const Workload& workload, Place place)
@@ -501,12 +533,16 @@ class ChunkReplay
     }
 
     uint32_t m_nServers;                            //!< number of servers
-    const AllReduceSchedule& m_schedule;            //!< what is verified
+    const ContributionLedger& m_start;              //!< where all is at the start
+    RoundRange m_rounds;                            //!< what is verified
+    RoundsEnd m_end;                                //!< how it must end
     FirstViolation& m_violation;                    //!< where violations go
     ChunkId m_chunk{0};                             //!< the chunk that is replayed
     NodeId m_root{0};                               //!< its root
     bool m_isFinal{false};                          //!< the root has all contributions
     std::vector<std::vector<Sum>> m_held;           //!< by server: its partial sums
+    std::vector<uint32_t> m_nHeld;                  //!< by server: how many at the start
+    std::vector<uint32_t> m_slots;                  //!< by unit at the start: its index in m_held
     std::vector<uint32_t> m_sentInRound;            //!< by server: when it last sent a partial sum
     std::vector<bool> m_hasFinal;                   //!< by server: has the whole sum
     std::vector<std::pair<NodeId, Sum>> m_arrivals; //!< partial sums that arrive in this round
@@ -517,14 +553,14 @@ class ChunkReplay
 class PlacesByChunk
 {
   public:
-    explicit PlacesByChunk(const AllReduceSchedule& schedule)
-        : m_first(schedule.roots.size() + 1, 0)
+    PlacesByChunk(RoundRange rounds, std::size_t nChunks)
+        : m_first(nChunks + 1, 0)
     {
-        ForEach(schedule, [&](ChunkId chunk, Place) { ++m_first[chunk + 1]; });
+        ForEach(rounds, [&](ChunkId chunk, Place) { ++m_first[chunk + 1]; });
         std::partial_sum(m_first.begin(), m_first.end(), m_first.begin());
         m_places.resize(m_first.back());
         std::vector<uint64_t> next(m_first.begin(), m_first.end() - 1);
-        ForEach(schedule, [&](ChunkId chunk, Place place) { m_places[next[chunk]++] = place; });
+        ForEach(rounds, [&](ChunkId chunk, Place place) { m_places[next[chunk]++] = place; });
     }
 
     const Place* Begin(ChunkId chunk) const
@@ -539,13 +575,13 @@ class PlacesByChunk
 
   private:
     template <typename Call>
-    static void ForEach(const AllReduceSchedule& schedule, Call call)
+    static void ForEach(RoundRange rounds, Call call)
     {
-        for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+        for (uint32_t round = 0; round < rounds.size(); ++round)
         {
-            for (uint32_t i = 0; i < schedule.rounds[round].GetSize(); ++i)
+            for (uint32_t i = 0; i < rounds[round].GetSize(); ++i)
             {
-                call(schedule.rounds[round].Get(i).chunk, Place{round, i});
+                call(rounds[round].Get(i).chunk, Place{round, i});
             }
         }
     }
@@ -554,16 +590,16 @@ class PlacesByChunk
     std::vector<Place> m_places;   //!< the places
 };
 
-/// @return whether every root is a server and every workload's chunk has a root
+/// @return whether there are chunks and every root is a server
 bool
-CheckChunks(const Topology& topology, const AllReduceSchedule& schedule, FirstViolation& violation)
+CheckRoots(const Topology& topology, const std::vector<NodeId>& roots, FirstViolation& violation)
 {
-    if (schedule.roots.empty())
+    if (roots.empty())
     {
         violation.NoteAtEnd("the schedule has no chunks");
         return false;
     }
-    for (const NodeId root : schedule.roots)
+    for (const NodeId root : roots)
     {
         if (!topology.IsServer(root))
         {
@@ -571,13 +607,20 @@ CheckChunks(const Topology& topology, const AllReduceSchedule& schedule, FirstVi
             return false;
         }
     }
-    for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+    return true;
+}
+
+/// @return whether every workload's chunk has a root
+bool
+CheckChunks(RoundRange rounds, std::size_t nChunks, FirstViolation& violation)
+{
+    for (uint32_t round = 0; round < rounds.size(); ++round)
     {
-        for (uint32_t i = 0; i < schedule.rounds[round].GetSize(); ++i)
+        for (uint32_t i = 0; i < rounds[round].GetSize(); ++i)
         {
-            if (schedule.rounds[round].Get(i).chunk >= schedule.roots.size())
+            if (rounds[round].Get(i).chunk >= nChunks)
             {
-                violation.Note({round, i}, "there are only ", schedule.roots.size(), " chunks");
+                violation.Note({round, i}, "there are only ", nChunks, " chunks");
                 return false;
             }
         }
@@ -588,28 +631,46 @@ CheckChunks(const Topology& topology, const AllReduceSchedule& schedule, FirstVi
 } // namespace
 
 Verdict
-Verify(const Topology& topology, const AllReduceSchedule& schedule)
+Verify(const ContributionLedger& start, RoundRange rounds, RoundsEnd end)
 {
-    FirstViolation violation(schedule);
-    if (!CheckChunks(topology, schedule, violation))
+    FirstViolation violation(rounds);
+    if (start.GetNInFlight() > 0)
+    {
+        violation.NoteAtEnd(start.GetNInFlight(), " workloads were in flight at the start");
+        return violation.Get();
+    }
+    const std::size_t nChunks = start.GetRoots().size();
+    if (!CheckChunks(rounds, nChunks, violation))
     {
         return violation.Get();
     }
-    PathChecker paths(topology, violation);
-    for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
+    PathChecker paths(start, violation);
+    for (uint32_t round = 0; round < rounds.size(); ++round)
     {
-        if (!paths.Check(schedule.rounds[round], round))
+        if (!paths.Check(rounds[round], round))
         {
             return violation.Get();
         }
     }
-    const PlacesByChunk places(schedule);
-    ChunkReplay replay(topology, schedule, violation);
-    for (ChunkId chunk = 0; chunk < schedule.roots.size(); ++chunk)
+    const PlacesByChunk places(rounds, nChunks);
+    ChunkReplay replay(start, rounds, end, violation);
+    for (ChunkId chunk = 0; chunk < nChunks; ++chunk)
     {
         replay.Replay(chunk, places.Begin(chunk), places.End(chunk));
     }
     return violation.Get();
+}
+
+Verdict
+Verify(const Topology& topology, const AllReduceSchedule& schedule)
+{
+    const RoundRange rounds = MakeRoundRange(schedule.rounds);
+    FirstViolation violation(rounds);
+    if (!CheckRoots(topology, schedule.roots, violation))
+    {
+        return violation.Get();
+    }
+    return Verify(ContributionLedger(topology, schedule.roots), rounds, RoundsEnd::DONE);
 }
 
 } // namespace ns3::allreduce

@@ -6,6 +6,7 @@
 #define ALLREDUCE_SCHEDULE_VERIFIER_H
 
 #include "allreduce-schedule.h"
+#include "contribution-ledger.h"
 
 #include "ns3/allreduce-topology.h"
 
@@ -40,6 +41,27 @@ struct Verdict
  * @return what was found; of several violations the first, paths and capacities before data
  */
 Verdict Verify(const Topology& topology, const AllReduceSchedule& schedule);
+
+/// @ingroup allreduce
+/// How rounds must end.
+enum class RoundsEnd
+{
+    DONE, //!< every server has every sum
+    OPEN  //!< anywhere: more rounds may follow
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Prove or refute rounds that go on from the middle of an AllReduce, as Verify does from its
+ * beginning. Links that are down carry nothing.
+ *
+ * @param start where all contributions are; none is in flight
+ * @param rounds the rounds
+ * @param end how they must end
+ * @return what was found; rounds are counted from the first of these
+ */
+Verdict Verify(const ContributionLedger& start, RoundRange rounds, RoundsEnd end);
 
 } // namespace ns3::allreduce
 

@@ -54,7 +54,13 @@ HrlScheduler::GetTypeId()
                           "of mirroring the broadcast; needs a checkpoint trained for it.",
                           BooleanValue(false),
                           MakeBooleanAccessor(&HrlScheduler::m_isForward),
-                          MakeBooleanChecker());
+                          MakeBooleanChecker())
+            .AddAttribute("MostRounds",
+                          "A forward plan is given up when it has so many rounds; 0: eight times "
+                          "what it takes at least, and 100.",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&HrlScheduler::m_mostRounds),
+                          MakeUintegerChecker<uint32_t>());
     return tid;
 }
 
@@ -83,11 +89,36 @@ HrlScheduler::LoadWeights()
 std::vector<WorkloadList>
 HrlScheduler::PlanAll(const AllReduceState& state)
 {
-    return PlanRest(state);
+    std::vector<WorkloadList> plan = PlanWithPolicies(state);
+    if (plan.empty() && !state.IsDone())
+    {
+        FailInput("policy ",
+                  m_loaded,
+                  ": on ",
+                  state.GetTopology().GetName(),
+                  " none of ",
+                  m_samples,
+                  " forward plans came to an end within ",
+                  GetMostRounds(state),
+                  " rounds");
+    }
+    return plan;
 }
 
 std::vector<WorkloadList>
 HrlScheduler::PlanRest(const AllReduceState& state)
+{
+    std::vector<WorkloadList> plan = PlanWithPolicies(state);
+    if (plan.empty() && !state.IsDone())
+    {
+        HandOver("forward greedy");
+        plan = PlanForwards(state, GetSeed(), 1);
+    }
+    return plan;
+}
+
+std::vector<WorkloadList>
+HrlScheduler::PlanWithPolicies(const AllReduceState& state)
 {
     LoadWeights();
     if (state.IsDone())
@@ -123,13 +154,18 @@ HrlScheduler::PlanMirrored(const AllReduceState& state) const
 std::vector<WorkloadList>
 HrlScheduler::PlanForward(const AllReduceState& state) const
 {
-    std::vector<WorkloadList> plan = FindShortest([&](RolloutOptions options) {
+    const uint32_t mostRounds = GetMostRounds(state);
+    return FindShortest([&](RolloutOptions options) {
         ForwardEnvironment environment(state);
-        options.mostRounds = 8 * environment.GetRoundsNeeded() + 100;
+        options.mostRounds = mostRounds;
         return RunRollout(environment, *m_weights, options);
     });
-    // Weights that never learned may send partial sums to and fro.
-    return plan.empty() ? PlanForwards(state, GetSeed(), 1) : plan;
+}
+
+uint32_t
+HrlScheduler::GetMostRounds(const AllReduceState& state) const
+{
+    return m_mostRounds > 0 ? m_mostRounds : 8 * ForwardEnvironment(state).GetRoundsNeeded() + 100;
 }
 
 std::vector<WorkloadList>

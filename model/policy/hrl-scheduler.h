@@ -27,7 +27,8 @@ namespace ns3::allreduce
  * policy staggers the trees, so that reduces and broadcasts overlap, and the shorter plan is taken.
  * Or, with the attribute Forward, rounds are chosen one after another with reduces and broadcasts
  * in flight together. From a state in the middle of an AllReduce what is left is planned in the
- * same way.
+ * same way. Forward policies that never learned may send partial sums to and fro without end: from
+ * the beginning that is an error, a rest is handed over to the forward greedy planner.
  */
 class HrlScheduler : public PlannedScheduler
 {
@@ -41,10 +42,15 @@ class HrlScheduler : public PlannedScheduler
     /// Makes the plan of a sample.
     using RolloutPlanner = std::function<std::vector<WorkloadList>(const RolloutOptions&)>;
 
+    /// @return a plan; empty if all samples were given up @param state where it begins
+    std::vector<WorkloadList> PlanWithPolicies(const AllReduceState& state);
     /// @return a plan whose broadcast was planned @param state where it begins
     std::vector<WorkloadList> PlanMirrored(const AllReduceState& state) const;
-    /// @return a plan made round by round @param state where it begins
+    /// @return a plan made round by round; empty if all samples were given up @param state where it
+    /// begins
     std::vector<WorkloadList> PlanForward(const AllReduceState& state) const;
+    /// @return after how many rounds a forward plan is given up @param state where it begins
+    uint32_t GetMostRounds(const AllReduceState& state) const;
     /// @return the shortest of the sampled plans; empty if all were given up
     std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
     /// Reads the checkpoint, unless that has been done.
@@ -54,6 +60,7 @@ class HrlScheduler : public PlannedScheduler
     uint32_t m_samples{1};                          //!< the attribute Samples
     bool m_usesUpper{true};                         //!< the attribute Upper
     bool m_isForward{false};                        //!< the attribute Forward
+    uint32_t m_mostRounds{0};                       //!< the attribute MostRounds
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

@@ -19,6 +19,18 @@ AllReduceScheduler::GetTypeId()
     return tid;
 }
 
+RoundRange
+AllReduceScheduler::GetPlan() const
+{
+    return {};
+}
+
+std::string
+AllReduceScheduler::GetPlanner() const
+{
+    return "";
+}
+
 AllReduceSchedule
 Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanProgress& progress)
 {

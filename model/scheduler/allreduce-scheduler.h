@@ -10,6 +10,7 @@
 #include "ns3/object.h"
 
 #include <functional>
+#include <string>
 
 namespace ns3::allreduce
 {
@@ -35,6 +36,22 @@ class AllReduceScheduler : public Object
      * @return workloads that are legal together in this state; none only if there is nothing to do
      */
     virtual WorkloadList NextRound(const AllReduceState& state) = 0;
+
+    /**
+     * What a scheduler that keeps a plan means to hand out, so that all of it can be proven before
+     * any of it is used.
+     *
+     * @return the rounds from the one that NextRound handed out last to the end; none if the
+     * scheduler keeps no plan
+     */
+    virtual RoundRange GetPlan() const;
+
+    /**
+     * Who made the plan that is handed out, if the scheduler handed over to another planner.
+     *
+     * @return a name for users; "" if the scheduler planned itself
+     */
+    virtual std::string GetPlanner() const;
 };
 
 /// Called after each round of a plan with the state then reached.

@@ -25,6 +25,7 @@ void
 FixedScheduler::SetSchedule(AllReduceSchedule schedule)
 {
     m_schedule = std::move(schedule);
+    ForgetPlan();
 }
 
 std::vector<WorkloadList>

@@ -8,6 +8,8 @@
 
 #include "ns3/uinteger.h"
 
+#include <algorithm>
+
 namespace ns3::allreduce
 {
 
@@ -49,20 +51,17 @@ PlannedScheduler::NextRound(const AllReduceState& state)
     }
     if (state.IsFresh())
     {
-        m_plan = PlanAll(state);
-        m_next = 0;
+        BeginWhole(state);
     }
-    else if (m_next == m_plan.size() || state.GetFingerprint() != m_expectedFingerprint)
+    else if (m_next == GetRounds().size() || state.GetFingerprint() != m_expectedFingerprint)
     {
-        m_plan = PlanRest(state);
-        m_next = 0;
-        ++m_nReplans;
+        BeginRest(state);
     }
-    if (m_next == m_plan.size())
+    if (m_next == GetRounds().size())
     {
         return {};
     }
-    WorkloadList round = std::move(m_plan[m_next++]);
+    const WorkloadList& round = GetRounds()[m_next++];
     m_expectedFingerprint = state.GetFingerprint();
     for (std::size_t i = 0; i < round.GetSize(); ++i)
     {
@@ -71,9 +70,66 @@ PlannedScheduler::NextRound(const AllReduceState& state)
     return round;
 }
 
+void
+PlannedScheduler::BeginWhole(const AllReduceState& state)
+{
+    PlanKey key = MakePlanKey(*this, state);
+    if (!m_key || !(*m_key == key))
+    {
+        ForgetPlan();
+        m_whole = PlanAll(state);
+        m_key = std::move(key);
+    }
+    m_rest.clear();
+    m_isRest = false;
+    m_next = 0;
+    m_planner.clear();
+}
+
+void
+PlannedScheduler::BeginRest(const AllReduceState& state)
+{
+    m_planner.clear();
+    m_rest = PlanRest(state);
+    m_isRest = true;
+    m_next = 0;
+    ++m_nReplans;
+}
+
+const std::vector<WorkloadList>&
+PlannedScheduler::GetRounds() const
+{
+    return m_isRest ? m_rest : m_whole;
+}
+
+RoundRange
+PlannedScheduler::GetPlan() const
+{
+    return MakeRoundRange(GetRounds(), m_next - std::min<std::size_t>(m_next, 1));
+}
+
+std::string
+PlannedScheduler::GetPlanner() const
+{
+    return m_planner;
+}
+
+void
+PlannedScheduler::ForgetPlan()
+{
+    m_key.reset();
+}
+
+void
+PlannedScheduler::HandOver(const std::string& planner)
+{
+    m_planner = planner;
+}
+
 std::vector<WorkloadList>
 PlannedScheduler::PlanRest(const AllReduceState& state)
 {
+    HandOver("greedy");
     return PlanRestGreedily(state, m_seed, 1);
 }
 

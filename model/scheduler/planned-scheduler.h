@@ -6,8 +6,11 @@
 #define ALLREDUCE_PLANNED_SCHEDULER_H
 
 #include "allreduce-scheduler.h"
+#include "plan-key.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace ns3::allreduce
@@ -19,7 +22,9 @@ namespace ns3::allreduce
  * @brief A scheduler that plans all rounds at once and hands them out one by one.
  *
  * As long as the world follows the plan it is not made anew; when the state is another than the
- * plan expects (a link went down, a workload did not arrive), the rest is planned from there.
+ * plan expects (a link went down, a workload did not arrive), the rest is planned from there. The
+ * plan from the beginning is kept and handed out again for every later AllReduce on the same
+ * network with the same roots, until an attribute changes.
  */
 class PlannedScheduler : public AllReduceScheduler
 {
@@ -28,6 +33,8 @@ class PlannedScheduler : public AllReduceScheduler
     static TypeId GetTypeId();
 
     WorkloadList NextRound(const AllReduceState& state) final;
+    RoundRange GetPlan() const final;
+    std::string GetPlanner() const final;
 
     /// @return how often a plan was made because the state was not the expected one
     uint32_t GetNReplans() const;
@@ -36,6 +43,16 @@ class PlannedScheduler : public AllReduceScheduler
     /// Where chance comes from, for schedulers that use it.
     /// @return the attribute Seed
     uint64_t GetSeed() const;
+
+    /// Make the next plan from the beginning anew: something else than an attribute has changed.
+    void ForgetPlan();
+
+    /**
+     * Say in PlanRest that somebody else plans the rest.
+     *
+     * @param planner a name that users know
+     */
+    void HandOver(const std::string& planner);
 
   private:
     /**
@@ -48,17 +65,29 @@ class PlannedScheduler : public AllReduceScheduler
     virtual std::vector<WorkloadList> PlanAll(const AllReduceState& state) = 0;
 
     /**
-     * Plan what is left of an AllReduce. Unless a subclass knows better: greedily.
+     * Plan what is left of an AllReduce. Unless a subclass knows better it is handed over to
+     * greedy.
      *
      * @param state any state in which no workload is in flight
      * @return the rounds that are left
-     * @throws InputError if servers are cut off
+     * @throws InputError if servers are cut off, or the scheduler does not want to go on
      */
     virtual std::vector<WorkloadList> PlanRest(const AllReduceState& state);
 
+    /// @return the plan that is handed out
+    const std::vector<WorkloadList>& GetRounds() const;
+    /// Hand out the plan from the beginning. @param state the beginning
+    void BeginWhole(const AllReduceState& state);
+    /// Hand out a plan of what is left. @param state where to go on
+    void BeginRest(const AllReduceState& state);
+
     uint64_t m_seed{1};                //!< see GetSeed
-    std::vector<WorkloadList> m_plan;  //!< the rounds; those handed out are empty
+    std::optional<PlanKey> m_key;      //!< what m_whole was made for
+    std::vector<WorkloadList> m_whole; //!< the plan from the beginning
+    std::vector<WorkloadList> m_rest;  //!< the plan from the last surprise
+    bool m_isRest{false};              //!< whether m_rest is handed out
     std::size_t m_next{0};             //!< the round to hand out next
+    std::string m_planner;             //!< see GetPlanner
     uint64_t m_expectedFingerprint{0}; //!< of the state when the next round is asked for
     uint32_t m_nReplans{0};            //!< see GetNReplans
 };

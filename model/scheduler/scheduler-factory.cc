@@ -6,6 +6,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/allreduce-error.h"
+#include "ns3/boolean.h"
 #include "ns3/object-factory.h"
 #include "ns3/string.h"
 
@@ -100,6 +101,25 @@ CreateScheduler(const std::string& name)
         factory.Set(entry->attribute, StringValue("true"));
     }
     return factory.Create<AllReduceScheduler>();
+}
+
+std::string
+GetSchedulerName(const AllReduceScheduler& scheduler)
+{
+    std::string name = scheduler.GetInstanceTypeId().GetName();
+    const std::string typeId = name;
+    for (const ShortName& entry : SHORT_NAMES)
+    {
+        BooleanValue isSet(true);
+        const bool isMeant =
+            *entry.attribute == '\0' ||
+            (scheduler.GetAttributeFailSafe(entry.attribute, isSet) && isSet.Get());
+        if (typeId == entry.typeId && isMeant)
+        {
+            name = entry.name; // One with an attribute comes after the one without.
+        }
+    }
+    return name;
 }
 
 TypeId

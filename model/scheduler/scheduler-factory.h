@@ -34,6 +34,16 @@ Ptr<AllReduceScheduler> CreateScheduler(const std::string& name);
 /**
  * @ingroup allreduce
  *
+ * What a user would write to get such a scheduler: CreateScheduler the other way round.
+ *
+ * @param scheduler a scheduler
+ * @return its short name, if it has one, or else the name of its TypeId
+ */
+std::string GetSchedulerName(const AllReduceScheduler& scheduler);
+
+/**
+ * @ingroup allreduce
+ *
  * @param name a name that no other type and no other scheduler has
  * @return a new type of this name, for a scheduler
  */

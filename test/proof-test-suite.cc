@@ -1,0 +1,776 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-test-utils.h"
+
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/boolean.h"
+#include "ns3/contribution-ledger.h"
+#include "ns3/fixed-scheduler.h"
+#include "ns3/planned-scheduler.h"
+#include "ns3/round-hash.h"
+#include "ns3/schedule-verifier.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/test.h"
+#include "ns3/topology-spec.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+using namespace ns3::allreduce;
+
+namespace
+{
+
+constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
+constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
+
+/// Servers whose contributions are in one sum.
+using Contributors = std::set<NodeId>;
+
+/// Who holds what, with sets and nothing else.
+class SetsModel
+{
+  public:
+    SetsModel(uint32_t nServers, const std::vector<NodeId>& roots)
+        : m_roots(roots),
+          m_held(roots.size(), std::vector<std::vector<Sum>>(nServers)),
+          m_finals(roots.size())
+    {
+        for (ChunkId chunk = 0; chunk < roots.size(); ++chunk)
+        {
+            for (NodeId server = 0; server < nServers; ++server)
+            {
+                m_held[chunk][server].push_back({{server}, false});
+            }
+        }
+    }
+
+    void Begin(uint64_t id, const OwnWorkload& workload)
+    {
+        Flight& flight = m_flights[id];
+        flight.workload = workload;
+        if (workload.kind == BROADCAST)
+        {
+            return;
+        }
+        const Contributors named(workload.contributors.begin(), workload.contributors.end());
+        auto& sums = m_held[workload.chunk][workload.path.front()];
+        std::vector<Sum> kept;
+        for (const Sum& sum : sums)
+        {
+            const bool isTaken =
+                named.empty() ||
+                std::includes(named.begin(), named.end(), sum.members.begin(), sum.members.end());
+            (isTaken ? flight.sums : kept).push_back(sum);
+        }
+        sums = kept;
+    }
+
+    void End(uint64_t id)
+    {
+        const Flight flight = m_flights[id];
+        m_flights.erase(id);
+        const ChunkId chunk = flight.workload.chunk;
+        const NodeId target = flight.workload.path.back();
+        if (flight.workload.kind == BROADCAST)
+        {
+            m_finals[chunk].insert(target);
+            return;
+        }
+        Sum all;
+        all.isApart = !flight.workload.contributors.empty() && target != m_roots[chunk];
+        for (const Sum& sum : flight.sums)
+        {
+            all.members.insert(sum.members.begin(), sum.members.end());
+        }
+        Put(chunk, target, all);
+        if (GetSums(chunk, m_roots[chunk]).begin()->size() == m_held[chunk].size())
+        {
+            m_finals[chunk].insert(m_roots[chunk]);
+        }
+    }
+
+    void Abort(uint64_t id)
+    {
+        const Flight flight = m_flights[id];
+        m_flights.erase(id);
+        for (const Sum& sum : flight.sums)
+        {
+            Put(flight.workload.chunk, flight.workload.path.front(), sum);
+        }
+    }
+
+    std::set<Contributors> GetSums(ChunkId chunk, NodeId server) const
+    {
+        std::set<Contributors> sums;
+        for (const Sum& sum : m_held[chunk][server])
+        {
+            sums.insert(sum.members);
+        }
+        return sums;
+    }
+
+    bool HasFinal(ChunkId chunk, NodeId server) const
+    {
+        return m_finals[chunk].count(server) > 0;
+    }
+
+  private:
+    /// A sum of contributions.
+    struct Sum
+    {
+        Contributors members; //!< whose
+        bool isApart{false};  //!< does not merge
+    };
+
+    /// A workload under way.
+    struct Flight
+    {
+        OwnWorkload workload;  //!< what it is
+        std::vector<Sum> sums; //!< what it carries
+    };
+
+    void Put(ChunkId chunk, NodeId server, const Sum& sum)
+    {
+        for (Sum& other : m_held[chunk][server])
+        {
+            if (!sum.isApart && !other.isApart)
+            {
+                other.members.insert(sum.members.begin(), sum.members.end());
+                return;
+            }
+        }
+        m_held[chunk][server].push_back(sum);
+    }
+
+    std::vector<NodeId> m_roots;                       //!< by chunk
+    std::vector<std::vector<std::vector<Sum>>> m_held; //!< [chunk][server]
+    std::vector<std::set<NodeId>> m_finals;            //!< by chunk: who has the sum
+    std::map<uint64_t, Flight> m_flights;              //!< workloads under way
+};
+
+/// An AllReduce in which anything legal happens: state, ledger, model and past go the same way.
+class RandomRun
+{
+  public:
+    RandomRun(const Topology& topology, TestRandom& random)
+        : state(topology, MakeRoots(topology.GetNServers(), 1 + Draw(random, 2))),
+          ledger(topology, state.GetRoots()),
+          model(topology.GetNServers(), state.GetRoots()),
+          m_paths(FindAllPaths(topology)),
+          m_random(random)
+    {
+        past.roots = state.GetRoots();
+    }
+
+    /// Begin, end and abort workloads in any order, links break and are mended.
+    void Step()
+    {
+        const uint32_t chance = Draw(m_random, 10);
+        if (chance < 5)
+        {
+            TryBegin();
+        }
+        else if (chance == 5)
+        {
+            SetLinkUp(Draw(m_random, state.GetTopology().GetNLinks()), Draw(m_random, 2));
+        }
+        else if (!m_flights.empty())
+        {
+            auto flight = m_flights.begin();
+            std::advance(flight, Draw(m_random, m_flights.size()));
+            End(flight, chance > 6);
+        }
+    }
+
+    /// A round of random workloads, a third of which are lost.
+    void RunRound()
+    {
+        past.rounds.emplace_back();
+        for (uint32_t i = 0; i < 12; ++i)
+        {
+            TryBegin();
+        }
+        while (!m_flights.empty())
+        {
+            const bool isLost = Draw(m_random, 3) == 0;
+            if (!isLost)
+            {
+                past.rounds.back().push_back(m_flights.begin()->second.workload);
+            }
+            End(m_flights.begin(), !isLost);
+        }
+        state.EndRound();
+    }
+
+    /// Take random links down, as long as the servers stay connected.
+    void BreakLinks(uint32_t tries)
+    {
+        for (uint32_t i = 0; i < tries; ++i)
+        {
+            const LinkId link = Draw(m_random, state.GetTopology().GetNLinks());
+            SetLinkUp(link, false);
+            std::vector<Link> links;
+            for (LinkId other = 0; other < state.GetTopology().GetNLinks(); ++other)
+            {
+                if (state.IsLinkUp(other))
+                {
+                    links.push_back(state.GetTopology().GetLink(other));
+                }
+            }
+            if (!state.GetTopology().WithLinks("rest", links).AreServersConnected())
+            {
+                SetLinkUp(link, true);
+            }
+        }
+    }
+
+    void SetLinkUp(LinkId link, bool isUp)
+    {
+        state.SetLinkUp(link, isUp);
+        ledger.SetLinkUp(link, isUp);
+    }
+
+    AllReduceState state;      //!< how far it has come
+    ContributionLedger ledger; //!< the same
+    SetsModel model;           //!< the same
+    OwnSchedule past;          //!< the rounds so far
+
+  private:
+    /// A workload under way.
+    struct Flight
+    {
+        OwnWorkload workload;        //!< what it is
+        AllReduceState::FlightId id; //!< its name at the state
+    };
+
+    void TryBegin()
+    {
+        OwnWorkload workload;
+        workload.chunk = Draw(m_random, state.GetNChunks());
+        workload.kind = Draw(m_random, 3) ? REDUCE : BROADCAST;
+        workload.path = m_paths[Draw(m_random, m_paths.size())];
+        for (uint32_t i = 0; workload.kind == REDUCE && i < Draw(m_random, 3); ++i)
+        {
+            workload.contributors.push_back(Draw(m_random, state.GetTopology().GetNServers()));
+        }
+        if (state.IsLegal(workload.Get()))
+        {
+            const auto flight = state.Start(workload.Get());
+            const auto entry = ledger.Begin(workload.Get());
+            model.Begin(entry, workload);
+            m_flights[entry] = {workload, flight};
+        }
+    }
+
+    void End(std::map<uint64_t, Flight>::iterator flight, bool hasArrived)
+    {
+        const auto [entry, value] = *flight;
+        m_flights.erase(flight);
+        if (hasArrived)
+        {
+            state.Finish(value.id);
+            ledger.End(entry);
+            model.End(entry);
+        }
+        else
+        {
+            state.Abort(value.id);
+            ledger.Abort(entry);
+            model.Abort(entry);
+        }
+    }
+
+    std::vector<Path> m_paths;            //!< of the network
+    TestRandom& m_random;                 //!< where chance comes from
+    std::map<uint64_t, Flight> m_flights; //!< workloads under way, by their name at the ledger
+};
+
+/// @brief The ledger against sets, whatever happens.
+class LedgerTestCase : public TestCase
+{
+  public:
+    LedgerTestCase()
+        : TestCase("the ledger knows where every contribution is")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRandom random(11);
+        for (uint32_t i = 0; i < 150; ++i)
+        {
+            const Topology topology = MakeRandomNetwork(random);
+            RandomRun run(topology, random);
+            for (uint32_t step = 0; step < 200; ++step)
+            {
+                run.Step();
+                Compare(run);
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT(m_nFinal, 1000, "chunks became final");
+        NS_TEST_EXPECT_MSG_GT(m_nApart, 1000, "contributions were kept apart");
+        TestCounts();
+    }
+
+    void Compare(const RandomRun& run)
+    {
+        const uint32_t nServers = run.state.GetTopology().GetNServers();
+        for (ChunkId chunk = 0; chunk < run.state.GetNChunks(); ++chunk)
+        {
+            std::map<NodeId, std::map<NodeId, Contributors>> held;
+            for (NodeId contributor = 0; contributor < nServers; ++contributor)
+            {
+                const auto where = run.ledger.Find(chunk, contributor);
+                held[where.holder][where.unit].insert(contributor);
+                m_nApart += where.isApart;
+            }
+            for (NodeId server = 0; server < nServers; ++server)
+            {
+                std::set<Contributors> sums;
+                for (const auto& [unit, members] : held[server])
+                {
+                    sums.insert(members);
+                }
+                NS_TEST_ASSERT_MSG_EQ((sums == run.model.GetSums(chunk, server)), true, "sums");
+                NS_TEST_ASSERT_MSG_EQ(run.ledger.HasFinal(chunk, server),
+                                      run.model.HasFinal(chunk, server),
+                                      "final sums");
+                NS_TEST_ASSERT_MSG_EQ(run.ledger.HasFinal(chunk, server),
+                                      run.state.GetFinals().Test(server, chunk),
+                                      "final sums of the state");
+            }
+            NS_TEST_ASSERT_MSG_EQ(run.ledger.IsFinal(chunk), run.state.IsFinal(chunk), "final");
+            m_nFinal += run.ledger.IsFinal(chunk);
+        }
+        NS_TEST_ASSERT_MSG_EQ(run.ledger.IsDone(), run.state.IsDone(), "done");
+        NS_TEST_ASSERT_MSG_EQ(run.ledger.IsFresh(), run.state.IsFresh(), "fresh");
+    }
+
+    void TestCounts()
+    {
+        const Topology line = MakeLine(3);
+        ContributionLedger ledger(line, {0});
+        NS_TEST_EXPECT_MSG_EQ(ledger.IsFresh(), true, "at the beginning");
+        const OwnWorkload workload{0, REDUCE, {2, 1}, {}};
+        const auto lost = ledger.Begin(workload.Get());
+        NS_TEST_EXPECT_MSG_EQ(ledger.GetNInFlight(), 1, "one under way");
+        NS_TEST_EXPECT_MSG_EQ(ledger.IsFresh(), false, "something is under way");
+        ledger.Abort(lost);
+        NS_TEST_EXPECT_MSG_EQ(ledger.IsFresh(), true, "as if nothing had happened");
+        NS_TEST_EXPECT_MSG_EQ(ledger.GetNUpsets(), 1, "but something has");
+        ledger.SetLinkUp(0, true);
+        NS_TEST_EXPECT_MSG_EQ(ledger.GetNUpsets(), 1, "it was up");
+        ledger.SetLinkUp(0, false);
+        ledger.SetLinkUp(0, true);
+        NS_TEST_EXPECT_MSG_EQ(ledger.GetNUpsets(), 3, "down and up");
+        // What is not there moves nothing.
+        ledger.End(ledger.Begin(OwnWorkload{0, BROADCAST, {0, 1}, {}}.Get()));
+        NS_TEST_EXPECT_MSG_EQ(ledger.HasFinal(0, 1), false, "there was no sum to copy");
+    }
+
+    uint64_t m_nFinal{0}; //!< how often a chunk was found final
+    uint64_t m_nApart{0}; //!< how often a contribution was kept apart
+};
+
+/// @return names of all schedulers that plan without learning
+std::vector<std::string>
+GetNames()
+{
+    std::vector<std::string> names = GetSchedulerNames();
+    names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
+    names.emplace_back("greedy forward");
+    return names;
+}
+
+Ptr<AllReduceScheduler>
+Make(const std::string& name)
+{
+    const bool isForward = name == "greedy forward";
+    const auto scheduler = CreateScheduler(isForward ? "greedy" : name);
+    if (isForward)
+    {
+        scheduler->SetAttribute("Forward", BooleanValue(true));
+    }
+    return scheduler;
+}
+
+/// @brief Rests from the middle of AllReduces, right ones and corrupted ones.
+class RestProofTestCase : public TestCase
+{
+  public:
+    RestProofTestCase()
+        : TestCase("rests of all schedulers are proven, corrupted ones are refused")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRandom random(5);
+        for (const std::string& name : GetNames())
+        {
+            for (uint32_t i = 0; i < 40; ++i)
+            {
+                const Topology topology = MakeRandomNetwork(random);
+                RandomRun run(topology, random);
+                for (uint32_t rounds = Draw(random, 6); rounds > 0; --rounds)
+                {
+                    run.RunRound();
+                }
+                run.BreakLinks(i % 3 * 2);
+                m_what = name + " on " + topology.GetName() + " " + std::to_string(i);
+                Check(run, OwnSchedule(Plan(*Make(name), run.state)), random);
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT(m_nDropped, 100, "workloads were left out");
+        NS_TEST_EXPECT_MSG_GT(m_nEarly, 100, "sums were copied too early");
+    }
+
+    void Check(const RandomRun& run, const OwnSchedule& rest, TestRandom& random)
+    {
+        const Verdict verdict = Prove(run.ledger, rest);
+        NS_TEST_ASSERT_MSG_EQ(verdict.reason, "", m_what);
+        CheckPrefix(run, rest);
+        if (rest.rounds.empty())
+        {
+            NS_TEST_EXPECT_MSG_EQ(run.ledger.IsDone(), true, m_what << ": nothing is left");
+            return;
+        }
+        const uint32_t round = Draw(random, rest.rounds.size());
+        const uint32_t place = Draw(random, rest.rounds[round].size());
+        CheckDropped(run, rest, round, place);
+        CheckDoubled(run, rest, round, place);
+        CheckLinkDown(run, rest, rest.rounds[round][place].path);
+        CheckEarlyBroadcast(run, rest);
+    }
+
+    static Verdict Prove(const ContributionLedger& ledger,
+                         const OwnSchedule& rest,
+                         RoundsEnd end = RoundsEnd::DONE)
+    {
+        const AllReduceSchedule schedule = rest.Get();
+        return Verify(ledger, MakeRoundRange(schedule.rounds), end);
+    }
+
+    /// What has been done and what is left must together be an AllReduce, and the other way round.
+    void CheckAgainstWhole(const RandomRun& run, const OwnSchedule& rest, const Verdict& verdict)
+    {
+        OwnSchedule all = run.past;
+        all.rounds.insert(all.rounds.end(), rest.rounds.begin(), rest.rounds.end());
+        const Verdict whole = Verify(run.state.GetTopology(), all.Get());
+        NS_TEST_EXPECT_MSG_EQ(verdict.isCorrect, whole.isCorrect, m_what << whole.reason);
+        if (verdict.isCorrect)
+        {
+            NS_TEST_EXPECT_MSG_EQ(ExecuteWithNumbers(run.state.GetTopology(), all), "", m_what);
+        }
+    }
+
+    void CheckPrefix(const RandomRun& run, OwnSchedule rest)
+    {
+        CheckAgainstWhole(run, rest, Prove(run.ledger, rest));
+        if (!rest.rounds.empty())
+        {
+            rest.rounds.pop_back();
+            NS_TEST_EXPECT_MSG_EQ(Prove(run.ledger, rest, RoundsEnd::OPEN).reason, "", m_what);
+            NS_TEST_EXPECT_MSG_EQ(Contains(Prove(run.ledger, rest).reason, "at the end: "),
+                                  true,
+                                  m_what << ": something is missing");
+        }
+    }
+
+    void CheckDropped(const RandomRun& run, OwnSchedule rest, uint32_t round, uint32_t place)
+    {
+        rest.rounds[round].erase(rest.rounds[round].begin() + place);
+        const Verdict verdict = Prove(run.ledger, rest);
+        CheckAgainstWhole(run, rest, verdict);
+        m_nDropped += !verdict.isCorrect;
+    }
+
+    void CheckDoubled(const RandomRun& run, OwnSchedule rest, uint32_t round, uint32_t place)
+    {
+        rest.rounds.insert(rest.rounds.begin() + round + 1, {rest.rounds[round][place]});
+        CheckAgainstWhole(run, rest, Prove(run.ledger, rest));
+        rest.rounds.erase(rest.rounds.begin() + round + 1);
+        rest.rounds[round].push_back(rest.rounds[round][place]);
+        NS_TEST_EXPECT_MSG_EQ(Prove(run.ledger, rest).isCorrect, false, m_what << ": doubled");
+    }
+
+    void CheckLinkDown(const RandomRun& run, const OwnSchedule& rest, const Path& path)
+    {
+        ContributionLedger ledger = run.ledger;
+        ledger.SetLinkUp(*run.state.GetTopology().FindDirectedLink(path[0], path[1]) / 2, false);
+        NS_TEST_EXPECT_MSG_EQ(Contains(Prove(ledger, rest).reason, " is down"), true, m_what);
+    }
+
+    void CheckEarlyBroadcast(const RandomRun& run, const OwnSchedule& rest)
+    {
+        for (const Path& path : FindAllPaths(run.state.GetTopology()))
+        {
+            for (ChunkId chunk = 0; chunk < run.state.GetNChunks(); ++chunk)
+            {
+                OwnSchedule wrong = rest;
+                wrong.rounds.insert(wrong.rounds.begin(), {{chunk, BROADCAST, path, {}}});
+                const std::string reason = Prove(run.ledger, wrong).reason;
+                if (!run.state.IsFinal(chunk) && !Contains(reason, " is down"))
+                {
+                    ++m_nEarly;
+                    NS_TEST_EXPECT_MSG_EQ(Contains(reason, "broadcast before the sum is final"),
+                                          true,
+                                          m_what << ": " << reason);
+                }
+            }
+        }
+    }
+
+    std::string m_what;     //!< for messages
+    uint32_t m_nDropped{0}; //!< workloads that were missed
+    uint32_t m_nEarly{0};   //!< broadcasts that came too early
+};
+
+/// @brief A start that cannot be judged is refused.
+class InFlightTestCase : public TestCase
+{
+  public:
+    InFlightTestCase()
+        : TestCase("nothing is proven while workloads are in flight")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology line = MakeLine(3);
+        ContributionLedger ledger(line, {0});
+        const OwnWorkload workload{0, REDUCE, {2, 1}, {}};
+        ledger.Begin(workload.Get());
+        NS_TEST_EXPECT_MSG_EQ(Verify(ledger, {}, RoundsEnd::OPEN).reason,
+                              "at the end: 1 workloads were in flight at the start",
+                              "one is");
+    }
+};
+
+/// @brief Plans that differ in anything have other hashes.
+class HashTestCase : public TestCase
+{
+  public:
+    HashTestCase()
+        : TestCase("the hash of rounds")
+    {
+    }
+
+  private:
+    static uint64_t Hash(const std::vector<OwnRound>& rounds)
+    {
+        OwnSchedule schedule;
+        schedule.rounds = rounds;
+        const AllReduceSchedule own = schedule.Get();
+        return HashRounds(MakeRoundRange(own.rounds));
+    }
+
+    void DoRun() override
+    {
+        const OwnWorkload x{3, REDUCE, {5, 7, 1}, {}};
+        const OwnWorkload y{4, BROADCAST, {1, 7, 5}, {}};
+        const std::vector<std::vector<OwnRound>> plans = {
+            {},
+            {{}},
+            {{}, {}},
+            {{x}},
+            {{y}},
+            {{x, y}},
+            {{y, x}},
+            {{x}, {y}},
+            {{y}, {x}},
+            {{x, x}},
+            {{x}, {}},
+            {{}, {x}},
+            {{{2, REDUCE, {5, 7, 1}, {}}}},
+            {{{3, BROADCAST, {5, 7, 1}, {}}}},
+            {{{3, REDUCE, {5, 6, 1}, {}}}},
+            {{{3, REDUCE, {1, 7, 5}, {}}}},
+            {{{3, REDUCE, {5, 7}, {1}}}},
+            {{{3, REDUCE, {5, 7, 1}, {5}}}},
+            {{{3, REDUCE, {5, 7, 1}, {5, 6}}}},
+            {{{3, REDUCE, {5, 7, 1}, {6, 5}}}},
+        };
+        std::set<uint64_t> hashes;
+        for (const auto& plan : plans)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Hash(plan), Hash(plan), "the same again");
+            hashes.insert(Hash(plan));
+        }
+        NS_TEST_EXPECT_MSG_EQ(hashes.size(), plans.size(), "all differ");
+        NS_TEST_EXPECT_MSG_EQ(FormatHash(0x0123456789abcdef), "0123456789abcdef", "as text");
+    }
+};
+
+/// @brief Greedy, but counts how often it is asked to plan.
+class CountingScheduler : public PlannedScheduler
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("allreduce_tests::CountingScheduler")
+                                .SetParent<PlannedScheduler>()
+                                .AddConstructor<CountingScheduler>();
+        return tid;
+    }
+
+    uint32_t nPlans{0}; //!< calls of PlanAll
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
+    {
+        ++nPlans;
+        return Plan(*CreateScheduler("greedy"), state).rounds;
+    }
+};
+
+NS_OBJECT_ENSURE_REGISTERED(CountingScheduler);
+
+/// @brief A plan is made once for the same question.
+class KeptPlanTestCase : public TestCase
+{
+  public:
+    KeptPlanTestCase()
+        : TestCase("a plan is kept until network, roots or attributes change")
+    {
+    }
+
+  private:
+    void Ask(const Topology& topology, uint32_t m, uint32_t nPlans, const std::string& what)
+    {
+        for (uint32_t i = 0; i < 3; ++i)
+        {
+            Plan(*m_scheduler, AllReduceState(topology, MakeRoots(topology.GetNServers(), m)));
+            NS_TEST_EXPECT_MSG_EQ(m_scheduler->nPlans, nPlans, what);
+        }
+    }
+
+    void DoRun() override
+    {
+        const Topology bcube = ParseTopology("bcube:2,1");
+        m_scheduler = CreateObject<CountingScheduler>();
+        Ask(bcube, 1, 1, "once");
+        Ask(ParseTopology("bcube:2,1"), 1, 1, "an equal network elsewhere");
+        Ask(bcube, 2, 2, "other roots");
+        m_scheduler->SetAttribute("Seed", UintegerValue(2));
+        Ask(bcube, 2, 3, "another seed");
+        std::vector<Link> links = bcube.GetLinks();
+        links[0].rateBps /= 2;
+        Ask(bcube.WithLinks(bcube.GetName(), links), 2, 4, "another rate");
+        links.pop_back();
+        Ask(bcube.WithLinks(bcube.GetName(), links), 2, 5, "a link less");
+        TestAfterFailure(bcube);
+        TestPlanAtHand(bcube);
+        TestFixed(bcube);
+    }
+
+    void TestAfterFailure(const Topology& bcube)
+    {
+        m_scheduler = CreateObject<CountingScheduler>();
+        AllReduceState state(bcube, MakeRoots(4, 1));
+        state.SetLinkUp(0, false);
+        Ask(bcube, 1, 1, "before");
+        NS_TEST_EXPECT_MSG_EQ(m_scheduler->GetPlanner(), "", "by itself");
+        Plan(*m_scheduler, state);
+        NS_TEST_EXPECT_MSG_EQ(m_scheduler->GetPlanner(), "greedy", "handed over");
+        Ask(bcube, 1, 1, "and after a failure");
+        NS_TEST_EXPECT_MSG_EQ(m_scheduler->GetPlanner(), "", "by itself again");
+    }
+
+    /// What a scheduler means to hand out can be seen when the first round is.
+    void TestPlanAtHand(const Topology& bcube)
+    {
+        for (const std::string& name : GetNames())
+        {
+            const auto scheduler = Make(name);
+            AllReduceState state(bcube, MakeRoots(4, 1));
+            const AllReduceSchedule plan = Plan(*scheduler, state);
+            for (std::size_t round = 0; round < plan.rounds.size(); ++round)
+            {
+                const WorkloadList list = scheduler->NextRound(state);
+                NS_TEST_EXPECT_MSG_EQ(HashRounds(scheduler->GetPlan()),
+                                      HashRounds(MakeRoundRange(plan.rounds, round)),
+                                      name << ": from round " << round);
+                for (std::size_t i = 0; i < list.GetSize(); ++i)
+                {
+                    state.Start(list.Get(i));
+                }
+                state.EndRound();
+            }
+        }
+    }
+
+    void TestFixed(const Topology& bcube)
+    {
+        const AllReduceState state(bcube, MakeRoots(4, 1));
+        const auto scheduler = CreateObject<FixedScheduler>();
+        for (const std::string name : {"ring", "greedy", "ps"})
+        {
+            const AllReduceSchedule plan = Plan(*CreateScheduler(name), state);
+            scheduler->SetSchedule(plan);
+            NS_TEST_EXPECT_MSG_EQ(HashRounds(MakeRoundRange(Plan(*scheduler, state).rounds)),
+                                  HashRounds(MakeRoundRange(plan.rounds)),
+                                  "the new schedule");
+        }
+    }
+
+    Ptr<CountingScheduler> m_scheduler; //!< whom to ask
+};
+
+/// @brief Schedulers are called what a user calls them.
+class SchedulerNameTestCase : public TestCase
+{
+  public:
+    SchedulerNameTestCase()
+        : TestCase("the name of a scheduler")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const std::string& name : GetSchedulerNames())
+        {
+            NS_TEST_EXPECT_MSG_EQ(GetSchedulerName(*CreateScheduler(name)), name, "short");
+        }
+        NS_TEST_EXPECT_MSG_EQ(GetSchedulerName(*CreateObject<FixedScheduler>()),
+                              "ns3::allreduce::FixedScheduler",
+                              "a type without a short name");
+        const auto ring = CreateScheduler("ns3::allreduce::RingScheduler");
+        NS_TEST_EXPECT_MSG_EQ(GetSchedulerName(*ring), "ring", "chosen by type");
+        ring->SetAttribute("TopologyAware", BooleanValue(true));
+        NS_TEST_EXPECT_MSG_EQ(GetSchedulerName(*ring), "ring-aware", "by attribute");
+    }
+};
+
+/// @ingroup allreduce-tests
+class ProofTestSuite : public TestSuite
+{
+  public:
+    ProofTestSuite()
+        : TestSuite("allreduce-proof", TestSuite::Type::UNIT)
+    {
+        AddTestCase(new LedgerTestCase);
+        AddTestCase(new RestProofTestCase);
+        AddTestCase(new InFlightTestCase);
+        AddTestCase(new HashTestCase);
+        AddTestCase(new KeptPlanTestCase);
+        AddTestCase(new SchedulerNameTestCase);
+    }
+};
+
+ProofTestSuite g_proofTestSuite; //!< registers the suite
+
+} // namespace
