@@ -12,9 +12,11 @@
 #include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
+#include "ns3/workload-rates.h"
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <sstream>
 
 namespace ns3::allreduce
@@ -207,6 +209,7 @@ AllReduceSession::BeginAllReduce()
     m_firstRound = 0;
     m_dispatcher->Load({});
     m_isRunning = true;
+    m_hasBegun = false;
     m_begin = Simulator::Now();
     m_lastArrival = m_begin;
     m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
@@ -251,13 +254,63 @@ AllReduceSession::GoOn()
     }
     try
     {
-        m_dispatcher->Load(AskScheduler());
+        m_nextRounds = AskScheduler();
     }
     catch (const InputError& error)
     {
         Fail(error.what());
         return;
     }
+    if (m_isPrepared)
+    {
+        BeginRounds();
+        return;
+    }
+    m_isPrepared = true;
+    m_transport->Prepare(FindFirstTransfers(),
+                         MakeCallback(&AllReduceSession::BeginRounds, this));
+}
+
+std::vector<TransferPlan>
+AllReduceSession::FindFirstTransfers() const
+{
+    // A scheduler that keeps no plan has only said what comes next.
+    const RoundRange plan = m_scheduler->GetPlan();
+    const bool isKnown = m_sync == BARRIER && !plan.empty();
+    std::vector<TransferPlan> transfers;
+    std::set<Path> paths;
+    for (const WorkloadList& round : isKnown ? plan : MakeRoundRange(m_nextRounds))
+    {
+        const std::vector<uint64_t> rates =
+            ComputeWorkloadRates(m_network->GetTopology(), round);
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const Workload workload = round.Get(i);
+            const uint64_t bytes = GetChunkBytes(workload.chunk);
+            const Path path(workload.path.begin(), workload.path.end());
+            if (bytes > 0 && paths.insert(path).second)
+            {
+                transfers.push_back({path, bytes, rates[i]});
+            }
+        }
+    }
+    return transfers;
+}
+
+void
+AllReduceSession::BeginRounds()
+{
+    if (!m_isRunning || m_nextRounds.empty())
+    {
+        return; // A link broke in the meantime, and the rounds began without waiting.
+    }
+    if (!m_hasBegun)
+    {
+        m_hasBegun = true;
+        m_begin = Simulator::Now();
+    }
+    m_dispatcher->Load(std::move(m_nextRounds));
+    m_nextRounds.clear();
     m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
     m_roundDurations.resize(m_roundBegins.size());
     BeginWorkloads();
@@ -560,7 +613,8 @@ AllReduceSession::CheckProgress()
     }
     else
     {
-        reason << "nothing has arrived for " << patience.As(Time::MS) << ": " << DescribeStuck();
+        reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
+               << (m_nextRounds.empty() ? DescribeStuck() : "connections could not be opened");
     }
     Fail(reason.str());
 }

@@ -119,7 +119,8 @@ class AllReduceSession : public Object
     /// @return why the session failed; "" if it has not
     const std::string& GetFailure() const;
 
-    /// @return how long each AllReduce took, without the time for computing
+    /// @return how long each AllReduce took, without the time for computing and, before the first,
+    /// for connections that were opened ahead
     const std::vector<Time>& GetDurations() const;
 
     /// @return how long each round of the last AllReduce took
@@ -177,6 +178,8 @@ class AllReduceSession : public Object
     void GoOn();
     void GoOnSoon();
     std::vector<WorkloadList> AskScheduler();
+    std::vector<TransferPlan> FindFirstTransfers() const;
+    void BeginRounds();
     void BeginWorkloads();
     void BeginWorkload(uint32_t index);
     void Emit(TransferId transfer, const Workload& workload, const Flight& flight);
@@ -215,6 +218,7 @@ class AllReduceSession : public Object
     RoundProver m_prover;                           //!< lets pass only what is proven
     std::optional<AllReduceData> m_data;            //!< what the servers really hold
     std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
+    std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
     std::map<TransferId, Flight> m_flights;         //!< the workloads under way
     std::vector<uint32_t> m_nSums;                  //!< by server: final sums it has
     TransferId m_nextTransfer{0};                   //!< its name
@@ -222,6 +226,8 @@ class AllReduceSession : public Object
     std::vector<Time> m_roundBegins;                //!< by round
     std::vector<Time> m_roundDurations;             //!< by round
     bool m_isRunning{false};                        //!< an AllReduce is under way
+    bool m_isPrepared{false};                       //!< the transport knows the paths
+    bool m_hasBegun{false};                         //!< the clock of the present AllReduce runs
     bool m_isFinished{false};                       //!< all have come to their end
     bool m_isCutOff{false};                         //!< servers cannot reach each other
     Time m_begin;                                   //!< of the present AllReduce
