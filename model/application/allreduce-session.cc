@@ -111,7 +111,7 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_scheduler = scheduler;
     m_transport = transport;
     m_roots = std::move(roots);
-    m_dispatcher.emplace(network->GetTopology());
+    m_dispatcher.emplace(network->GetTopology(), true);
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
