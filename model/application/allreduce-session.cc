@@ -838,7 +838,7 @@ AllReduceSession::CheckProgress()
     else
     {
         reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
-               << (m_nextRounds.empty() ? DescribeStuck() : "connections could not be opened");
+               << (m_nextRounds.empty() ? DescribeStuck() : m_transport->DescribePreparation());
     }
     Fail(reason.str());
 }
