@@ -27,7 +27,10 @@ PlanOptions::AddTo(ProgramOptions& options)
         names += (names.empty() ? "" : ", ") + name;
     }
     options.Add("scheduler", schedulers, ',', "any of: all, " + names + ", or a TypeId name");
-    options.Add("chunks-per-server", chunksPerServer, "a number, ports (the mean of a server), or auto: ports in plans, in runs what is predicted "
+    options.Add("chunks-per-server",
+                chunksPerServer,
+                "a number, ports (the mean of a server), or auto: ports in plans, in runs what is "
+                "predicted "
                 "to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("seed", seed, "where chance comes from");

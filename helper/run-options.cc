@@ -95,7 +95,10 @@ RunOptions::AddTo(ProgramOptions& options)
     options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
     options.Add("frame", frame, "largest packet on a link, in bytes");
     options.Add("queue", queue, "packets that a device's queue holds");
-    options.Add("rate", rate, "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the same factor");
+    options.Add("rate",
+                rate,
+                "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the "
+                "same factor");
     options.Add("delay", delay, "delay of links, as 1us");
     options.Add("iterations", iterations, "AllReduces one after another");
     options.Add("compute-time", computeTime, "time between them, as 5ms");

@@ -301,8 +301,7 @@ AllReduceSession::GoOn()
         return;
     }
     m_isPrepared = true;
-    m_transport->Prepare(FindFirstTransfers(),
-                         MakeCallback(&AllReduceSession::BeginRounds, this));
+    m_transport->Prepare(FindFirstTransfers(), MakeCallback(&AllReduceSession::BeginRounds, this));
 }
 
 std::vector<TransferPlan>
@@ -315,8 +314,7 @@ AllReduceSession::FindFirstTransfers() const
     std::set<Path> paths;
     for (const WorkloadList& round : isKnown ? plan : MakeRoundRange(m_nextRounds))
     {
-        const std::vector<uint64_t> rates =
-            ComputeWorkloadRates(m_network->GetTopology(), round);
+        const std::vector<uint64_t> rates = ComputeWorkloadRates(m_network->GetTopology(), round);
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const Workload workload = round.Get(i);
@@ -453,15 +451,15 @@ void
 AllReduceSession::SendGrant(uint32_t index)
 {
     const NodeRange path = m_dispatcher->Get(index).path;
-    SendMessage(Path(boost::make_reverse_iterator(path.end()),
-                     boost::make_reverse_iterator(path.begin())),
-                [this, index, epoch = m_epoch] {
-                    if (epoch == m_epoch)
-                    {
-                        m_dispatcher->Grant(index);
-                        BeginWorkloads();
-                    }
-                });
+    SendMessage(
+        Path(boost::make_reverse_iterator(path.end()), boost::make_reverse_iterator(path.begin())),
+        [this, index, epoch = m_epoch] {
+            if (epoch == m_epoch)
+            {
+                m_dispatcher->Grant(index);
+                BeginWorkloads();
+            }
+        });
 }
 
 void

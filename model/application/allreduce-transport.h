@@ -71,8 +71,8 @@ struct TransferPlan
 /// How long a full frame takes along a path.
 struct PathTiming
 {
-    double frame{0};       //!< seconds that it is being sent, all links together
-    double propagation{0}; //!< seconds that it is on its way, all links together
+    double frame{0};        //!< seconds that it is being sent, all links together
+    double propagation{0};  //!< seconds that it is on its way, all links together
     uint64_t slowestBps{0}; //!< rate of the slowest link
 };
 

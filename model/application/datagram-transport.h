@@ -23,10 +23,10 @@ namespace ns3::allreduce
  * @brief Transfers as numbered packets: what raw and udp have in common.
  *
  * Senders keep to the rate that the plan gives them, so that what follows on the same port finds
- * it free; those that begin together on a port take turns, frame by frame. A sender may be a window ahead of what it knows to have arrived. The receiver
- * acknowledges every few packets. A path never overtakes, so that a gap in the numbers is a loss,
- * which the receiver names at once. If nothing is heard for a while the sender sends one packet
- * again and asks what is missing.
+ * it free; those that begin together on a port take turns, frame by frame. A sender may be a window
+ * ahead of what it knows to have arrived. The receiver acknowledges every few packets. A path never
+ * overtakes, so that a gap in the numbers is a loss, which the receiver names at once. If nothing
+ * is heard for a while the sender sends one packet again and asks what is missing.
  */
 class DatagramTransport : public AllReduceTransport
 {

@@ -63,8 +63,7 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 {
     // A socket that is being accepted keeps the callback of the listener, even after Close.
     const Ptr<TcpPathConnection> self(this);
-    m_listener =
-        Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
+    m_listener = Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
     SetUp(m_listener);
     m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
                                   MakeCallback(&TcpPathConnection::Accept, self));
@@ -206,8 +205,8 @@ TcpPathConnection::WriteSome(Item& item)
         return 0;
     }
     const auto& payload = item.transfer.payload;
-    const Ptr<Packet> packet = payload ? Create<Packet>(payload->data() + item.written, size)
-                                       : Create<Packet>(size);
+    const Ptr<Packet> packet =
+        payload ? Create<Packet>(payload->data() + item.written, size) : Create<Packet>(size);
     const int sent = m_sender->Send(packet, 0);
     return std::max(sent, 0);
 }

@@ -85,13 +85,13 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     /// A transfer that has not been delivered.
     struct Item
     {
-        Transfer transfer;      //!< what goes where
-        uint64_t written{0};    //!< bytes given to TCP
-        uint64_t received{0};   //!< bytes that have arrived
-        uint64_t end{0};        //!< where in the stream its last byte is, once it is written
-        double virtualTime{0};  //!< when it would have come so far at its own rate
-        bool isSent{false};     //!< the sender has been told that it is done
-        Bytes data;             //!< what has arrived, if it matters
+        Transfer transfer;     //!< what goes where
+        uint64_t written{0};   //!< bytes given to TCP
+        uint64_t received{0};  //!< bytes that have arrived
+        uint64_t end{0};       //!< where in the stream its last byte is, once it is written
+        double virtualTime{0}; //!< when it would have come so far at its own rate
+        bool isSent{false};    //!< the sender has been told that it is done
+        Bytes data;            //!< what has arrived, if it matters
     };
 
     /// Bytes of one transfer that lie together in the stream.
@@ -115,16 +115,16 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void Store(Ptr<Packet> packet);
     void StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size);
 
-    Settings m_settings;         //!< what the sockets are told
-    Callbacks m_callbacks;       //!< told about transfers
-    uint64_t m_slowestBps;       //!< of the links on the path
-    std::list<Item> m_items;     //!< transfers in the order in which they came
-    std::deque<Piece> m_stream;  //!< what was written and has not arrived
-    uint64_t m_written{0};       //!< bytes given to TCP in all
-    Ptr<Socket> m_listener;      //!< waits at the receiver
+    Settings m_settings;          //!< what the sockets are told
+    Callbacks m_callbacks;        //!< told about transfers
+    uint64_t m_slowestBps;        //!< of the links on the path
+    std::list<Item> m_items;      //!< transfers in the order in which they came
+    std::deque<Piece> m_stream;   //!< what was written and has not arrived
+    uint64_t m_written{0};        //!< bytes given to TCP in all
+    Ptr<Socket> m_listener;       //!< waits at the receiver
     Ptr<PacedTcpSocket> m_sender; //!< at the sender
-    Ptr<Socket> m_receiver;      //!< at the receiver
-    bool m_isOpen{false};        //!< whether data can be written
+    Ptr<Socket> m_receiver;       //!< at the receiver
+    bool m_isOpen{false};         //!< whether data can be written
 };
 
 } // namespace ns3::allreduce

@@ -215,7 +215,8 @@ TcpTransport::ComputeWindows(const Topology& topology, uint32_t mtu, const Path&
     const FrameFormat format = GetFrameFormat(path.size() - 1, mtu);
     const uint64_t congestion =
         GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "InitialCwnd").Get();
-    const uint64_t ackEvery = GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "DelAckCount").Get();
+    const uint64_t ackEvery =
+        GetDefault<UintegerValue>(TcpSocket::GetTypeId(), "DelAckCount").Get();
     Windows windows{};
     if (m_bufferFrames > 0)
     {

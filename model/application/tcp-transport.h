@@ -57,10 +57,10 @@ class TcpTransport : public AllReduceTransport
     /// Sizes that depend on a path, in full segments.
     struct Windows
     {
-        uint32_t buffer;   //!< that a socket holds; 0: as TCP's own attributes say
+        uint32_t buffer;     //!< that a socket holds; 0: as TCP's own attributes say
         uint32_t congestion; //!< of TCP's congestion control at first
-        uint32_t first;    //!< that can be sent before the first acknowledgement
-        uint32_t ackEvery; //!< that an acknowledgement stands for
+        uint32_t first;      //!< that can be sent before the first acknowledgement
+        uint32_t ackEvery;   //!< that an acknowledgement stands for
     };
 
     /**

@@ -113,8 +113,7 @@ WorkloadDispatcher::AddBlockers()
 bool
 WorkloadDispatcher::HasRoom(DirectedLinkId port, uint32_t index) const
 {
-    return m_ports[port].busyBps + m_entries[index].rateBps <=
-           m_topology.GetLink(port / 2).rateBps;
+    return m_ports[port].busyBps + m_entries[index].rateBps <= m_topology.GetLink(port / 2).rateBps;
 }
 
 void
@@ -167,9 +166,9 @@ WorkloadDispatcher::IsReady(uint32_t index) const
     {
         return false;
     }
-    return !entry.out || (!m_ports[*entry.out].waiting.empty() &&
-                          m_ports[*entry.out].waiting.front() == index &&
-                          HasRoom(*entry.out, index));
+    return !entry.out ||
+           (!m_ports[*entry.out].waiting.empty() && m_ports[*entry.out].waiting.front() == index &&
+            HasRoom(*entry.out, index));
 }
 
 void

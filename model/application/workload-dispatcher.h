@@ -121,26 +121,26 @@ class WorkloadDispatcher
     /// A workload and what it waits for.
     struct Entry
     {
-        uint32_t round;                     //!< its round
-        uint32_t position;                  //!< its place in the round
-        uint64_t rateBps;                   //!< what it gets of the links on its path
-        std::optional<DirectedLinkId> out;  //!< the first link of its path, unless it is the last
-        DirectedLinkId in;                  //!< the last link of its path
-        uint32_t nSenderBlockers{0};        //!< what its sender still waits for
-        uint32_t nReceiverBlockers{0};      //!< what its receiver still waits for
-        bool isGranted{false};              //!< the grant has arrived
-        bool hasBegun{false};               //!< BeginNext has returned it
-        bool holdsPorts{false};             //!< has begun and not sent everything
-        std::vector<uint32_t> afterEnd;     //!< those whose sender waits until it has arrived
-        std::vector<uint32_t> afterBegin;   //!< those whose receiver waits until it has begun
+        uint32_t round;                    //!< its round
+        uint32_t position;                 //!< its place in the round
+        uint64_t rateBps;                  //!< what it gets of the links on its path
+        std::optional<DirectedLinkId> out; //!< the first link of its path, unless it is the last
+        DirectedLinkId in;                 //!< the last link of its path
+        uint32_t nSenderBlockers{0};       //!< what its sender still waits for
+        uint32_t nReceiverBlockers{0};     //!< what its receiver still waits for
+        bool isGranted{false};             //!< the grant has arrived
+        bool hasBegun{false};              //!< BeginNext has returned it
+        bool holdsPorts{false};            //!< has begun and not sent everything
+        std::vector<uint32_t> afterEnd;    //!< those whose sender waits until it has arrived
+        std::vector<uint32_t> afterBegin;  //!< those whose receiver waits until it has begun
     };
 
     /// A port of a server in one direction.
     struct PortQueue
     {
-        std::deque<uint32_t> waiting;   //!< workloads in order
-        std::deque<uint32_t> granted;   //!< in: those that were granted, in order
-        uint64_t busyBps{0};            //!< what is taken of its rate
+        std::deque<uint32_t> waiting; //!< workloads in order
+        std::deque<uint32_t> granted; //!< in: those that were granted, in order
+        uint64_t busyBps{0};          //!< what is taken of its rate
     };
 
     /// How far a round has come.

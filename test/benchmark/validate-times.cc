@@ -44,15 +44,15 @@ const std::vector<std::string> TRANSPORTS{"raw", "udp", "tcp"};
 /// What can be asked for.
 struct Options
 {
-    uint32_t nNetworks{300};                           //!< how many networks
-    uint64_t firstSeed{1};                             //!< of the first
-    uint32_t mostServers{24};                          //!< at most
-    std::vector<std::string> schedulers{"all"};        //!< who plans
-    std::vector<std::string> syncs{"barrier"};         //!< how rounds are kept
-    std::string mostBytes{"64MiB"};                    //!< of the largest gradient
-    std::string leastBytes{"64KiB"};                   //!< of the smallest
-    std::string output;                                //!< where all rows go
-    uint32_t nJobs{GetNCores()};                       //!< processes at a time
+    uint32_t nNetworks{300};                    //!< how many networks
+    uint64_t firstSeed{1};                      //!< of the first
+    uint32_t mostServers{24};                   //!< at most
+    std::vector<std::string> schedulers{"all"}; //!< who plans
+    std::vector<std::string> syncs{"barrier"};  //!< how rounds are kept
+    std::string mostBytes{"64MiB"};             //!< of the largest gradient
+    std::string leastBytes{"64KiB"};            //!< of the smallest
+    std::string output;                         //!< where all rows go
+    uint32_t nJobs{GetNCores()};                //!< processes at a time
 };
 
 /// @return a size drawn for a network, so that every order of magnitude is as likely
@@ -196,8 +196,7 @@ class Tally
 
     void AddPrediction(const Json& row)
     {
-        const double error =
-            row["predicted_s"].get<double>() / row["measured_s"].get<double>() - 1;
+        const double error = row["predicted_s"].get<double>() / row["measured_s"].get<double>() - 1;
         const std::string transport = row["transport"];
         m_errors[transport].push_back(error);
         if (std::abs(error) > GetLimit(transport))
