@@ -84,6 +84,14 @@ AllReduceSession::AddTraceSources(TypeId tid)
                         "The last workload of a round has arrived.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_roundEnded),
                         "ns3::allreduce::AllReduceSession::RoundEndedTracedCallback")
+        .AddTraceSource("HandedOut",
+                        "Rounds are about to begin: the number of the first, and the rounds.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_handedOut),
+                        "ns3::allreduce::AllReduceSession::HandedOutTracedCallback")
+        .AddTraceSource("Replanned",
+                        "What is left was planned anew: from which round on, and by whom.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_replanned),
+                        "ns3::allreduce::AllReduceSession::ReplannedTracedCallback")
         .AddTraceSource("Done",
                         "An AllReduce is done; how long it took.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_done),
@@ -252,6 +260,7 @@ AllReduceSession::GoOn()
     {
         return; // A link that comes back goes on; the watchdog does not wait for it forever.
     }
+    const uint32_t nReplans = GetNReplans();
     try
     {
         m_nextRounds = AskScheduler();
@@ -260,6 +269,10 @@ AllReduceSession::GoOn()
     {
         Fail(error.what());
         return;
+    }
+    if (GetNReplans() > nReplans)
+    {
+        m_replanned(m_firstRound, m_prover.GetLastReplanner());
     }
     if (m_isPrepared)
     {
@@ -309,6 +322,7 @@ AllReduceSession::BeginRounds()
         m_hasBegun = true;
         m_begin = Simulator::Now();
     }
+    m_handedOut(m_firstRound, m_nextRounds);
     m_dispatcher->Load(std::move(m_nextRounds));
     m_nextRounds.clear();
     m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
@@ -363,7 +377,10 @@ AllReduceSession::BeginWorkload(uint32_t index)
                    workload.GetTarget(),
                    GetChunkBytes(workload.chunk),
                    Simulator::Now(),
-                   Time(0)};
+                   Time(0),
+                   static_cast<uint32_t>(m_durations.size()),
+                   m_firstRound + m_dispatcher->GetRound(index),
+                   m_dispatcher->GetPosition(index)};
     flight.way = m_network->GetLinks(Path(workload.path.begin(), workload.path.end()));
     if (m_data)
     {
@@ -536,6 +553,9 @@ AllReduceSession::AbortFlightsOver(LinkId link)
                             std::move(flight->second.parcel));
         }
         ++m_nAborted;
+        AllReduceFlow& flow = flight->second.flow;
+        flow.duration = Simulator::Now() - flow.begin;
+        m_applications[flow.source]->NoteAborted(flow);
         flight = m_flights.erase(flight);
     }
 }
