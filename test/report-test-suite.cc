@@ -1033,7 +1033,8 @@ class TraceEventsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(spans[1]["name"], "aborted broadcast chunk 7", "name");
         NS_TEST_EXPECT_MSG_EQ(spans[1]["dur"], 10, "until the link broke");
         std::vector<Json> instants;
-        for (const Json& event : Json::parse(out.str())["traceEvents"])
+        const Json json = Json::parse(out.str());
+        for (const Json& event : json["traceEvents"])
         {
             if (event["ph"] == "i")
             {
