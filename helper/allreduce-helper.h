@@ -74,7 +74,7 @@ class AllReduceHelper
     /**
      * Put an application on every server.
      *
-     * @param scheduler the scheduler
+     * @param scheduler the scheduler; one that keeps a plan serves one session at a time
      * @param transport the transport, for this session only
      * @return the session, which begins when all applications have started
      */

@@ -118,6 +118,7 @@ class Run
     {
         m_helper->SetAttribute("Bytes", UintegerValue(m_experiment.bytes));
         m_helper->SetAttribute("Sync", EnumValue(m_options.GetSync()));
+        m_helper->SetAttribute("Control", EnumValue(m_options.GetControl()));
         m_helper->SetAttribute("Iterations", UintegerValue(m_options.iterations));
         m_helper->SetAttribute("ComputeTime",
                                TimeValue(NanoSeconds(ParseTime(m_options.computeTime))));
@@ -332,6 +333,7 @@ class Run
             m_result.replannedBy += (m_result.replannedBy.empty() ? "" : ",") + name;
         }
         m_result.nAborted = m_session->GetNAborted();
+        m_result.nMessages = m_session->GetNMessages();
         if (const auto datagrams = DynamicCast<DatagramTransport>(m_session->GetTransport()))
         {
             m_result.countsResent = true;
@@ -455,6 +457,7 @@ MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
             {"size", FormatSize(experiment.bytes)},
             {"transport", options.transport},
             {"sync", options.sync},
+            {"control", options.control},
             {"frame", options.frame},
             {"iterations", options.iterations}};
 }
@@ -556,6 +559,7 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     row["replans"] = result.nReplans;
     row["replanned_by"] = result.replannedBy;
     row["aborted"] = result.nAborted;
+    row["control_messages"] = result.nMessages;
     row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;

@@ -94,6 +94,7 @@ struct ExperimentResult
     uint32_t nReplans{0};              //!< how often what was left was planned anew
     std::string replannedBy;           //!< who did that, several names joined with ","
     uint32_t nAborted{0};              //!< flows cut by a broken link
+    uint64_t nMessages{0};             //!< grants, tokens and releases
     bool countsResent{false};          //!< whether the transport counts what it sends again
     uint64_t nResent{0};               //!< packets sent again
     uint64_t nDropped{0};              //!< packets that found a queue full

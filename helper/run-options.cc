@@ -92,6 +92,7 @@ RunOptions::AddTo(ProgramOptions& options)
 {
     options.Add("transport", transport, "raw, tcp, udp, or a TypeId name");
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
+    options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
     options.Add("frame", frame, "largest packet on a link, in bytes");
     options.Add("queue", queue, "packets that a device's queue holds");
     options.Add("rate", rate, "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the same factor");
@@ -110,6 +111,7 @@ RunOptions::Check() const
 {
     CreateTransport(transport);
     GetSync();
+    GetControl();
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
     CheckRange("--queue", queue, 1, 1'000'000);
     CheckRange("--iterations", iterations, 1, 1'000'000);
@@ -141,6 +143,20 @@ RunOptions::GetSync() const
         return AllReduceSession::DEPENDENCY;
     }
     FailInput("--sync \"", sync, "\": expected barrier or dependency");
+}
+
+AllReduceSession::Control
+RunOptions::GetControl() const
+{
+    if (control == "ideal")
+    {
+        return AllReduceSession::IDEAL;
+    }
+    if (control == "packets")
+    {
+        return AllReduceSession::PACKETS;
+    }
+    FailInput("--control \"", control, "\": expected ideal or packets");
 }
 
 Topology

@@ -54,6 +54,7 @@ struct RunOptions
     std::string delay;            //!< delay of all links; empty: as the topology says
     uint32_t iterations{1};       //!< AllReduces one after another
     std::string computeTime{"0"}; //!< between them
+    std::string control{"ideal"}; //!< ideal or packets
     std::string watchdog{"0"};    //!< see the attribute Watchdog
     bool verifyData{false};       //!< carry real numbers
     bool showLinks{false};        //!< report all links
@@ -96,6 +97,9 @@ struct RunOptions
 
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;
+
+    /// @return the value of the session's attribute Control
+    AllReduceSession::Control GetControl() const;
 };
 
 /**

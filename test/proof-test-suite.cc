@@ -201,7 +201,7 @@ class RandomRun
         }
         while (!m_flights.empty())
         {
-            const bool isLost = Draw(m_random, 3) == 0;
+            const bool isLost = IsAlone(m_flights.begin()->second.workload) && !Draw(m_random, 3);
             if (!isLost)
             {
                 past.rounds.back().push_back(m_flights.begin()->second.workload);
@@ -251,6 +251,16 @@ class RandomRun
         OwnWorkload workload;        //!< what it is
         AllReduceState::FlightId id; //!< its name at the state
     };
+
+    /// @return whether its sender sends nothing else of the chunk: what is lost beside a reduce of
+    /// all was not in that, but would be in a past without what was lost
+    bool IsAlone(const OwnWorkload& workload) const
+    {
+        return std::count_if(m_flights.begin(), m_flights.end(), [&](const auto& flight) {
+                   const OwnWorkload& other = flight.second.workload;
+                   return other.chunk == workload.chunk && other.path[0] == workload.path[0];
+               }) == 1;
+    }
 
     void TryBegin()
     {
@@ -419,7 +429,7 @@ class RestProofTestCase : public TestCase
         TestRandom random(5);
         for (const std::string& name : GetNames())
         {
-            for (uint32_t i = 0; i < 40; ++i)
+            for (uint32_t i = 0; i < 100; ++i)
             {
                 const Topology topology = MakeRandomNetwork(random);
                 RandomRun run(topology, random);
@@ -535,6 +545,89 @@ class RestProofTestCase : public TestCase
     std::string m_what;     //!< for messages
     uint32_t m_nDropped{0}; //!< workloads that were missed
     uint32_t m_nEarly{0};   //!< broadcasts that came too early
+};
+
+/// @brief Whatever goes on in the middle is judged as it would be with all that was before.
+class RandomRoundsTestCase : public TestCase
+{
+  public:
+    RandomRoundsTestCase()
+        : TestCase("random rounds from the middle, right and wrong ones")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRandom random(8);
+        for (uint32_t i = 0; i < 1500; ++i)
+        {
+            const Topology topology = MakeRandomNetwork(random);
+            RandomRun run(topology, random);
+            for (uint32_t rounds = Draw(random, 4); rounds > 0; --rounds)
+            {
+                run.RunRound();
+            }
+            OwnSchedule more;
+            more.rounds = {DrawRound(run, random), DrawRound(run, random)};
+            Compare(run, more);
+        }
+        NS_TEST_EXPECT_MSG_GT(m_nRight, 200, "some are right");
+        NS_TEST_EXPECT_MSG_GT(m_nWrong, 200, "some are wrong");
+    }
+
+    /// @return workloads most of which are legal at the start, many of them with contributors
+    static OwnRound DrawRound(const RandomRun& run, TestRandom& random)
+    {
+        AllReduceState state = run.state;
+        const std::vector<Path> paths = FindAllPaths(state.GetTopology());
+        OwnRound round;
+        for (uint32_t i = 0; i < 40 && round.size() < 3; ++i)
+        {
+            OwnWorkload workload;
+            workload.chunk = Draw(random, state.GetNChunks());
+            workload.kind = Draw(random, 4) ? REDUCE : BROADCAST;
+            workload.path = paths[Draw(random, paths.size())];
+            for (uint32_t k = Draw(random, 3); workload.kind == REDUCE && k > 0; --k)
+            {
+                workload.contributors.push_back(Draw(random, state.GetTopology().GetNServers()));
+            }
+            const bool isLegal = state.IsLegal(workload.Get());
+            if (isLegal)
+            {
+                state.Start(workload.Get());
+            }
+            if (isLegal || Draw(random, 40) == 0)
+            {
+                round.push_back(workload);
+            }
+        }
+        return round;
+    }
+
+    void Compare(const RandomRun& run, const OwnSchedule& more)
+    {
+        OwnSchedule all = run.past;
+        all.rounds.insert(all.rounds.end(), more.rounds.begin(), more.rounds.end());
+        const AllReduceSchedule rounds = more.Get();
+        const AllReduceSchedule allRounds = all.Get();
+        const ContributionLedger fresh(run.state.GetTopology(), run.state.GetRoots());
+        const Verdict here = Verify(run.ledger, MakeRoundRange(rounds.rounds), RoundsEnd::OPEN);
+        const Verdict whole = Verify(fresh, MakeRoundRange(allRounds.rounds), RoundsEnd::OPEN);
+        NS_TEST_ASSERT_MSG_EQ(here.isCorrect, whole.isCorrect, here.reason << whole.reason);
+        (here.isCorrect ? m_nRight : m_nWrong) += 1;
+        if (!here.isCorrect && !whole.isCorrect)
+        {
+            NS_TEST_ASSERT_MSG_EQ(here.round + run.past.rounds.size(), whole.round, "the round");
+            NS_TEST_ASSERT_MSG_EQ(here.workload, whole.workload, "the workload");
+            NS_TEST_ASSERT_MSG_EQ(here.reason.substr(here.reason.find("): ")),
+                                  whole.reason.substr(whole.reason.find("): ")),
+                                  "the reason");
+        }
+    }
+
+    uint32_t m_nRight{0}; //!< rounds that are correct
+    uint32_t m_nWrong{0}; //!< rounds that are not
 };
 
 /// @brief A start that cannot be judged is refused.
@@ -764,6 +857,7 @@ class ProofTestSuite : public TestSuite
     {
         AddTestCase(new LedgerTestCase);
         AddTestCase(new RestProofTestCase);
+        AddTestCase(new RandomRoundsTestCase);
         AddTestCase(new InFlightTestCase);
         AddTestCase(new HashTestCase);
         AddTestCase(new KeptPlanTestCase);

@@ -288,6 +288,7 @@ class LiarTestCase : public TestCase
         TestWrongRound();
         TestWrongRest();
         TestStaleRest();
+        TestTwoSessions();
     }
 
     /// Verified was one plan, another one comes.
@@ -401,6 +402,20 @@ class LiarTestCase : public TestCase
         bare.BreakLink(0, MicroSeconds(20));
         bare.Run();
         ExpectFailure(bare.session->GetFailure(), " that is not correct: round ");
+    }
+
+    /// A plan for one session, asked for by two: nobody goes on with something else unnoticed.
+    void TestTwoSessions()
+    {
+        TopologyHelper network(ParseTopology("bcube:2,1"));
+        network.Install();
+        AllReduceHelper helper(network);
+        const auto scheduler = CreateScheduler("ring");
+        const auto first = helper.Install(scheduler, CreateTransport("raw"));
+        const auto second = helper.Install(scheduler, CreateTransport("raw"));
+        Simulator::Run();
+        ExpectFailure(first->GetFailure() + second->GetFailure(), "by another session, too?");
+        Simulator::Destroy();
     }
 };
 

@@ -25,6 +25,23 @@ namespace ns3::allreduce
 NS_LOG_COMPONENT_DEFINE("AllReduceSession");
 NS_OBJECT_ENSURE_REGISTERED(AllReduceSession);
 
+namespace
+{
+
+/// Size of a grant, token or release.
+constexpr uint64_t MESSAGE_BYTES = 64;
+
+/// @return whether a way crosses a link, in either direction
+bool
+IsOver(const std::vector<DirectedLinkId>& way, LinkId link)
+{
+    return std::any_of(way.begin(), way.end(), [link](DirectedLinkId part) {
+        return part / 2 == link;
+    });
+}
+
+} // namespace
+
 TypeId
 AllReduceSession::GetTypeId()
 {
@@ -65,6 +82,11 @@ AllReduceSession::AddAttributes(TypeId tid)
                       TimeValue(Time(0)),
                       MakeTimeAccessor(&AllReduceSession::m_watchdog),
                       MakeTimeChecker(Time(0)))
+        .AddAttribute("Control",
+                      "Whether grants and barriers need messages: Ideal or Packets.",
+                      EnumValue(IDEAL),
+                      MakeAccessorOfEnum<Control>(&AllReduceSession::m_control),
+                      MakeEnumChecker(IDEAL, "Ideal", PACKETS, "Packets"))
         .AddAttribute("VerifyData",
                       "Whether flows carry real numbers that servers add and compare.",
                       BooleanValue(false),
@@ -106,7 +128,15 @@ AllReduceSession::AddTraceSources(TypeId tid)
                         "ns3::allreduce::AllReduceSession::FailedTracedCallback");
 }
 
-AllReduceSession::AllReduceSession() = default;
+AllReduceSession::AllReduceSession()
+    : m_barrier({[this](const Path& path, std::function<void()> arrive) {
+                     SendMessage(path, std::move(arrive));
+                 },
+                 [this](NodeId server) { NoteReleased(server); },
+                 [this] { GoOn(); }})
+{
+}
+
 AllReduceSession::~AllReduceSession() = default;
 
 void
@@ -119,7 +149,7 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_scheduler = scheduler;
     m_transport = transport;
     m_roots = std::move(roots);
-    m_dispatcher.emplace(network->GetTopology());
+    m_dispatcher.emplace(network->GetTopology(), !UsesMessages());
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
@@ -274,6 +304,10 @@ AllReduceSession::GoOn()
     {
         m_replanned(m_firstRound, m_prover.GetLastReplanner());
     }
+    if (UsesMessages() && !m_hasBegun)
+    {
+        PlanBarrier();
+    }
     if (m_isPrepared)
     {
         BeginRounds();
@@ -307,7 +341,29 @@ AllReduceSession::FindFirstTransfers() const
             }
         }
     }
+    if (UsesMessages())
+    {
+        AddFirstMessages(transfers);
+    }
     return transfers;
+}
+
+void
+AllReduceSession::AddFirstMessages(std::vector<TransferPlan>& transfers) const
+{
+    std::vector<Path> paths = m_barrier.GetPaths();
+    if (m_sync == DEPENDENCY)
+    {
+        for (const TransferPlan& transfer : transfers)
+        {
+            paths.emplace_back(transfer.path.rbegin(), transfer.path.rend());
+        }
+    }
+    for (const Path& path : paths)
+    {
+        const auto timing = ComputePathTiming(m_network->GetTopology(), path, 0);
+        transfers.push_back({path, MESSAGE_BYTES, timing.slowestBps});
+    }
 }
 
 void
@@ -323,11 +379,170 @@ AllReduceSession::BeginRounds()
         m_begin = Simulator::Now();
     }
     m_handedOut(m_firstRound, m_nextRounds);
+    const WorkloadList first = m_nextRounds.front();
+    m_isHalted = false;
     m_dispatcher->Load(std::move(m_nextRounds));
     m_nextRounds.clear();
     m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
     m_roundDurations.resize(m_roundBegins.size());
+    if (UsesMessages() && m_sync == BARRIER)
+    {
+        BeginBarrier(first);
+    }
     BeginWorkloads();
+}
+
+bool
+AllReduceSession::UsesMessages() const
+{
+    return m_control == PACKETS;
+}
+
+void
+AllReduceSession::PlanBarrier()
+{
+    const Topology& topology = m_network->GetTopology();
+    std::vector<bool> isUp(topology.GetNLinks());
+    for (LinkId link = 0; link < isUp.size(); ++link)
+    {
+        isUp[link] = m_state->IsLinkUp(link);
+    }
+    m_barrier.PlanTree(topology, isUp);
+}
+
+void
+AllReduceSession::BeginBarrier(const WorkloadList& round)
+{
+    const uint32_t nServers = m_network->GetTopology().GetNServers();
+    m_isReleased.assign(nServers, false);
+    m_held.assign(nServers, {});
+    if (m_firstRound == 0)
+    {
+        m_barrier.BeginTogether(round);
+    }
+    else
+    {
+        m_barrier.BeginRound(round);
+    }
+}
+
+void
+AllReduceSession::NoteReleased(NodeId server)
+{
+    if (m_isHalted)
+    {
+        return; // Servers only come together.
+    }
+    m_isReleased[server] = true;
+    for (const uint32_t index : m_held[server])
+    {
+        m_dispatcher->Grant(index);
+    }
+    m_held[server].clear();
+    BeginWorkloads();
+}
+
+void
+AllReduceSession::GiveGrants()
+{
+    while (const auto index = m_dispatcher->FindGrant())
+    {
+        const NodeId source = m_dispatcher->Get(*index).GetSource();
+        if (m_sync == DEPENDENCY)
+        {
+            SendGrant(*index);
+        }
+        else if (m_isReleased[source])
+        {
+            m_dispatcher->Grant(*index);
+        }
+        else
+        {
+            m_held[source].push_back(*index);
+        }
+    }
+}
+
+void
+AllReduceSession::SendGrant(uint32_t index)
+{
+    const NodeRange path = m_dispatcher->Get(index).path;
+    SendMessage(Path(boost::make_reverse_iterator(path.end()),
+                     boost::make_reverse_iterator(path.begin())),
+                [this, index, epoch = m_epoch] {
+                    if (epoch == m_epoch)
+                    {
+                        m_dispatcher->Grant(index);
+                        BeginWorkloads();
+                    }
+                });
+}
+
+void
+AllReduceSession::SendMessage(const Path& path, std::function<void()> arrive)
+{
+    ++m_nMessages;
+    const TransferId transfer = m_nextTransfer++;
+    m_messages[transfer] = {m_network->GetLinks(path), std::move(arrive)};
+    const auto timing = ComputePathTiming(m_network->GetTopology(), path, 0);
+    m_transport->Send({transfer, path, MESSAGE_BYTES, timing.slowestBps, nullptr});
+}
+
+void
+AllReduceSession::NoteMessage(TransferId transfer)
+{
+    const auto place = m_messages.find(transfer);
+    const Message message = std::move(place->second);
+    m_messages.erase(place);
+    if (m_isRunning)
+    {
+        m_lastArrival = Simulator::Now();
+        message.arrive();
+    }
+}
+
+void
+AllReduceSession::DropMessagesOver(LinkId link)
+{
+    for (auto message = m_messages.begin(); message != m_messages.end();)
+    {
+        if (IsOver(message->second.way, link))
+        {
+            m_transport->Cancel(message->first);
+            message = m_messages.erase(message);
+        }
+        else
+        {
+            ++message;
+        }
+    }
+}
+
+void
+AllReduceSession::NoteNothingInFlight()
+{
+    if (!UsesMessages() || m_state->IsDone())
+    {
+        GoOn();
+    }
+    else if (m_isHalted || m_isCutOff)
+    {
+        ComeTogether();
+    }
+    // Else messages are on their way that go on.
+}
+
+void
+AllReduceSession::ComeTogether()
+{
+    m_isHalted = true;
+    if (!DescribeCutOff().empty())
+    {
+        GoOn(); // which waits for a link
+        return;
+    }
+    PlanBarrier();
+    m_barrier.BeginTogether({});
 }
 
 std::vector<WorkloadList>
@@ -349,6 +564,7 @@ AllReduceSession::BeginWorkloads()
     {
         while (m_isRunning)
         {
+            GiveGrants();
             const auto index = m_dispatcher->BeginNext();
             if (!index)
             {
@@ -431,6 +647,11 @@ AllReduceSession::NoteSent(TransferId transfer)
 void
 AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
 {
+    if (m_messages.count(transfer) > 0)
+    {
+        NoteMessage(transfer);
+        return;
+    }
     const auto place = m_flights.find(transfer);
     Flight flight = std::move(place->second);
     m_flights.erase(place);
@@ -446,7 +667,11 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     BeginWorkloads();
     if (m_isRunning && m_flights.empty() && m_next.IsExpired())
     {
-        GoOn();
+        NoteNothingInFlight();
+    }
+    if (m_isRunning && UsesMessages() && m_sync == BARRIER && !m_isHalted)
+    {
+        m_barrier.NoteArrival(flight.flow.target);
     }
 }
 
@@ -519,7 +744,10 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
     if (!isUp)
     {
         AbortFlightsOver(link);
+        DropMessagesOver(link);
         m_dispatcher->Halt();
+        m_isHalted = true;
+        ++m_epoch;
     }
     if (m_flights.empty())
     {
@@ -532,11 +760,7 @@ AllReduceSession::AbortFlightsOver(LinkId link)
 {
     for (auto flight = m_flights.begin(); flight != m_flights.end();)
     {
-        const auto& way = flight->second.way;
-        const bool isHit = std::any_of(way.begin(), way.end(), [link](DirectedLinkId part) {
-            return part / 2 == link;
-        });
-        if (!isHit)
+        if (!IsOver(flight->second.way, link))
         {
             ++flight;
             continue;
@@ -566,7 +790,7 @@ AllReduceSession::GoOnSoon()
     // Several links can change at the same time; the scheduler is asked once.
     if (m_next.IsExpired())
     {
-        m_next = Simulator::ScheduleNow(&AllReduceSession::GoOn, this);
+        m_next = Simulator::ScheduleNow(&AllReduceSession::NoteNothingInFlight, this);
     }
 }
 
@@ -634,7 +858,7 @@ AllReduceSession::CheckProgress()
     else
     {
         reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
-               << (m_nextRounds.empty() ? DescribeStuck() : "connections could not be opened");
+               << (m_nextRounds.empty() ? DescribeStuck() : m_transport->DescribePreparation());
     }
     Fail(reason.str());
 }
@@ -702,6 +926,7 @@ AllReduceSession::Fail(const std::string& reason)
     m_watch.Cancel();
     m_next.Cancel();
     m_flights.clear();
+    m_messages.clear();
     m_transport->Close();
     m_failed(reason);
 }
@@ -758,6 +983,12 @@ std::optional<uint64_t>
 AllReduceSession::GetPlanHash() const
 {
     return m_prover.GetPlanHash();
+}
+
+uint64_t
+AllReduceSession::GetNMessages() const
+{
+    return m_nMessages;
 }
 
 uint32_t

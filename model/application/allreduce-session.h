@@ -9,6 +9,7 @@
 #include "allreduce-data.h"
 #include "allreduce-network.h"
 #include "allreduce-transport.h"
+#include "token-barrier.h"
 #include "workload-dispatcher.h"
 
 #include "ns3/allreduce-scheduler.h"
@@ -20,6 +21,7 @@
 #include "ns3/round-prover.h"
 #include "ns3/traced-callback.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,6 +41,12 @@ namespace ns3::allreduce
  * soon as what it needs has arrived and its port is free. Nothing is emitted that the verifier has
  * not proven, from the beginning or from wherever a failure left off.
  *
+ * With Control IDEAL servers know at once when a round is over, or that a receiver is ready. With
+ * PACKETS they send messages: in BARRIER mode tokens and releases along a tree (see TokenBarrier),
+ * in DEPENDENCY mode a grant from the receiver of each workload to its sender. After a failure
+ * servers come together by tokens before what is left begins. Plans are known everywhere for
+ * nothing in either case.
+ *
  * When a link breaks, the flows over it are aborted, the others run to their end, and the
  * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
  * session waits for a link to come back. If nothing arrives for too long, the scheduler does not
@@ -53,6 +61,13 @@ class AllReduceSession : public Object
     {
         BARRIER,   //!< a round begins when the one before is over
         DEPENDENCY //!< a workload begins when its data is there and its port free
+    };
+
+    /// How servers agree on when a workload may begin.
+    enum Control
+    {
+        IDEAL,  //!< they know at once, for nothing
+        PACKETS //!< grants and barrier tokens are messages over the same links
     };
 
     /**
@@ -162,6 +177,9 @@ class AllReduceSession : public Object
     /// @return how many flows were aborted
     uint32_t GetNAborted() const;
 
+    /// @return how many grants, tokens and releases were sent
+    uint64_t GetNMessages() const;
+
     /// @return how much of the present AllReduce is done, 0 to 1
     double GetProgress() const;
 
@@ -189,6 +207,13 @@ class AllReduceSession : public Object
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
     };
 
+    /// A grant, token or release that is on its way.
+    struct Message
+    {
+        std::vector<DirectedLinkId> way; //!< the links it crosses
+        std::function<void()> arrive;    //!< what it brings about
+    };
+
     static TypeId AddAttributes(TypeId tid);
     static TypeId AddTraceSources(TypeId tid);
     void BeginAllReduce();
@@ -197,7 +222,19 @@ class AllReduceSession : public Object
     void GoOnSoon();
     std::vector<WorkloadList> AskScheduler();
     std::vector<TransferPlan> FindFirstTransfers() const;
+    void AddFirstMessages(std::vector<TransferPlan>& transfers) const;
     void BeginRounds();
+    void PlanBarrier();
+    void BeginBarrier(const WorkloadList& round);
+    void NoteReleased(NodeId server);
+    void GiveGrants();
+    void SendGrant(uint32_t index);
+    void SendMessage(const Path& path, std::function<void()> arrive);
+    void NoteMessage(TransferId transfer);
+    void DropMessagesOver(LinkId link);
+    void NoteNothingInFlight();
+    void ComeTogether();
+    bool UsesMessages() const;
     void BeginWorkloads();
     void BeginWorkload(uint32_t index);
     void Emit(TransferId transfer, const Workload& workload, const Flight& flight);
@@ -223,6 +260,7 @@ class AllReduceSession : public Object
     Time m_computeTime;       //!< attribute ComputeTime
     Time m_watchdog;          //!< attribute Watchdog
     bool m_verifyData{false}; //!< attribute VerifyData
+    Control m_control{IDEAL}; //!< attribute Control
 
     Ptr<AllReduceNetwork> m_network;                   //!< where
     Ptr<AllReduceScheduler> m_scheduler;               //!< who chooses workloads
@@ -238,6 +276,13 @@ class AllReduceSession : public Object
     std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
     std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
     std::map<TransferId, Flight> m_flights;         //!< the workloads under way
+    TokenBarrier m_barrier;                         //!< with messages: ends rounds
+    std::map<TransferId, Message> m_messages;       //!< on their way
+    uint64_t m_nMessages{0};                        //!< see GetNMessages
+    uint32_t m_epoch{0};                            //!< grants of earlier ones do not count
+    std::vector<bool> m_isReleased;                 //!< by server: may begin the round
+    std::vector<std::vector<uint32_t>> m_held;      //!< by server: granted, not released
+    bool m_isHalted{false};                         //!< the rounds were cut short
     std::vector<uint32_t> m_nSums;                  //!< by server: final sums it has
     TransferId m_nextTransfer{0};                   //!< its name
     uint32_t m_firstRound{0};                       //!< number of the dispatcher's first round

@@ -55,6 +55,12 @@ AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCal
     ready();
 }
 
+std::string
+AllReduceTransport::DescribePreparation() const
+{
+    return "";
+}
+
 double
 AllReduceTransport::GetSetupSeconds(const Topology& topology,
                                     uint32_t mtu,

@@ -149,6 +149,9 @@ class AllReduceTransport : public Object
      */
     virtual void Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready);
 
+    /// @return what Prepare still waits for, as "no connection along 0-4-1"; "" if for nothing
+    virtual std::string DescribePreparation() const;
+
     /**
      * @param hops number of links that a transfer crosses
      * @param mtu largest packet on these links

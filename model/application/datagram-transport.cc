@@ -107,9 +107,10 @@ DatagramTransport::FindTurn(const Flow& flow)
     const DirectedLinkId port =
         *topology.FindDirectedLink(flow.transfer.path[0], flow.transfer.path[1]);
     const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
-    const double frame = format.GetFrameBits() / topology.GetLink(port / 2).rateBps;
+    const uint64_t first = std::min<uint64_t>(format.payload, flow.transfer.bytes);
+    const double frameBits = 8.0 * (first + format.overhead);
     const Time turn = std::max(Simulator::Now(), m_nextTurns[port]);
-    m_nextTurns[port] = turn + Seconds(frame);
+    m_nextTurns[port] = turn + Seconds(frameBits / topology.GetLink(port / 2).rateBps);
     return turn;
 }
 

@@ -121,6 +121,12 @@ TcpPathConnection::ReadHello(Ptr<Socket> socket)
     }
 }
 
+bool
+TcpPathConnection::IsReady() const
+{
+    return m_callbacks.ready.IsNull();
+}
+
 void
 TcpPathConnection::Send(const Transfer& transfer)
 {

@@ -66,6 +66,9 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
      */
     void Send(const Transfer& transfer);
 
+    /// @return whether nobody waits for the connection to be open
+    bool IsReady() const;
+
     /// Close the connection, whatever is under way.
     void Close();
 

@@ -135,6 +135,22 @@ TcpTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback 
     NoteReady();
 }
 
+std::string
+TcpTransport::DescribePreparation() const
+{
+    constexpr std::size_t MOST = 4;
+    std::size_t n = 0;
+    std::string text;
+    for (const auto& [path, connection] : m_connections)
+    {
+        if (!connection->IsReady() && ++n <= MOST)
+        {
+            text += (text.empty() ? "no connection along " : ", ") + FormatPath(path);
+        }
+    }
+    return n > MOST ? text + " and " + std::to_string(n - MOST) + " more" : text;
+}
+
 void
 TcpTransport::NoteReady()
 {

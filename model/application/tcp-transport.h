@@ -43,6 +43,7 @@ class TcpTransport : public AllReduceTransport
     void Close() override;
     std::string DescribeProgress(TransferId id) const override;
     void Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready) override;
+    std::string DescribePreparation() const override;
     FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const override;
     double GetSetupSeconds(const Topology& topology,
                            uint32_t mtu,

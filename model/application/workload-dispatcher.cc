@@ -6,6 +6,7 @@
 
 #include "ns3/workload-rates.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace ns3::allreduce
@@ -23,8 +24,9 @@ MakeKey(ChunkId chunk, NodeId server)
 
 } // namespace
 
-WorkloadDispatcher::WorkloadDispatcher(const Topology& topology)
-    : m_topology(topology)
+WorkloadDispatcher::WorkloadDispatcher(const Topology& topology, bool grantsAtOnce)
+    : m_topology(topology),
+      m_grantsAtOnce(grantsAtOnce)
 {
 }
 
@@ -35,12 +37,17 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
     m_entries.clear();
     m_ports.assign(m_topology.GetNDirectedLinks(), {});
     m_counts.assign(m_rounds.size(), {});
+    m_grants.clear();
     m_ready.clear();
     AddEntries();
     AddBlockers();
     for (DirectedLinkId port = 0; port < m_ports.size(); ++port)
     {
-        NoteIfReady(port);
+        GiveGrants(port);
+    }
+    for (DirectedLinkId port = 0; port < m_ports.size(); ++port)
+    {
+        NoteReadyAt(port);
     }
 }
 
@@ -57,15 +64,12 @@ WorkloadDispatcher::AddEntries()
             entry.round = round;
             entry.position = position;
             entry.rateBps = rates[position];
-            entry.ports.push_back(*m_topology.FindDirectedLink(path[0], path[1]));
+            entry.in = *m_topology.FindDirectedLink(path[path.size() - 2], path.back());
+            m_ports[entry.in].waiting.push_back(m_entries.size());
             if (path.size() > 2)
             {
-                entry.ports.push_back(
-                    *m_topology.FindDirectedLink(path[path.size() - 2], path.back()));
-            }
-            for (const DirectedLinkId port : entry.ports)
-            {
-                m_ports[port].waiting.push_back(m_entries.size());
+                entry.out = m_topology.FindDirectedLink(path[0], path[1]);
+                m_ports[*entry.out].waiting.push_back(m_entries.size());
             }
             m_entries.push_back(std::move(entry));
         }
@@ -87,7 +91,7 @@ WorkloadDispatcher::AddBlockers()
             if (isEarlier(other))
             {
                 m_entries[other].afterEnd.push_back(index);
-                ++entry.nBlockers;
+                ++entry.nSenderBlockers;
             }
         }
         if (workload.kind == WorkloadKind::REDUCE)
@@ -97,7 +101,7 @@ WorkloadDispatcher::AddBlockers()
                 if (isEarlier(other))
                 {
                     m_entries[other].afterBegin.push_back(index);
-                    ++entry.nBlockers;
+                    ++entry.nReceiverBlockers;
                 }
             }
         }
@@ -107,29 +111,99 @@ WorkloadDispatcher::AddBlockers()
 }
 
 bool
-WorkloadDispatcher::IsReady(uint32_t index) const
+WorkloadDispatcher::HasRoom(DirectedLinkId port, uint32_t index) const
 {
-    const Entry& entry = m_entries[index];
-    for (const DirectedLinkId port : entry.ports)
-    {
-        const PortQueue& queue = m_ports[port];
-        if (queue.waiting.empty() || queue.waiting.front() != index ||
-            queue.busyBps + entry.rateBps > m_topology.GetLink(port / 2).rateBps)
-        {
-            return false;
-        }
-    }
-    return entry.nBlockers == 0;
+    return m_ports[port].busyBps + m_entries[index].rateBps <=
+           m_topology.GetLink(port / 2).rateBps;
 }
 
 void
-WorkloadDispatcher::NoteIfReady(DirectedLinkId port)
+WorkloadDispatcher::GiveGrants(DirectedLinkId port)
+{
+    PortQueue& queue = m_ports[port];
+    while (!queue.waiting.empty())
+    {
+        const uint32_t index = queue.waiting.front();
+        Entry& entry = m_entries[index];
+        if (entry.in != port || entry.nReceiverBlockers > 0 || !HasRoom(port, index))
+        {
+            return;
+        }
+        queue.waiting.pop_front();
+        queue.granted.push_back(index);
+        queue.busyBps += entry.rateBps;
+        entry.isGranted = m_grantsAtOnce;
+        if (!m_grantsAtOnce)
+        {
+            m_grants.push_back(index);
+        }
+    }
+}
+
+std::optional<uint32_t>
+WorkloadDispatcher::FindGrant()
+{
+    if (m_grants.empty())
+    {
+        return std::nullopt;
+    }
+    const uint32_t index = m_grants.front();
+    m_grants.pop_front();
+    return index;
+}
+
+void
+WorkloadDispatcher::Grant(uint32_t index)
+{
+    m_entries[index].isGranted = true;
+    NoteIfReady(index);
+}
+
+bool
+WorkloadDispatcher::IsReady(uint32_t index) const
+{
+    const Entry& entry = m_entries[index];
+    if (!entry.isGranted || entry.hasBegun || entry.nSenderBlockers > 0)
+    {
+        return false;
+    }
+    return !entry.out || (!m_ports[*entry.out].waiting.empty() &&
+                          m_ports[*entry.out].waiting.front() == index &&
+                          HasRoom(*entry.out, index));
+}
+
+void
+WorkloadDispatcher::NoteIfReady(uint32_t index)
+{
+    if (IsReady(index))
+    {
+        m_ready.push_back(index);
+    }
+}
+
+void
+WorkloadDispatcher::NoteReadyAt(DirectedLinkId port)
 {
     const PortQueue& queue = m_ports[port];
-    if (!queue.waiting.empty() && IsReady(queue.waiting.front()))
+    if (!queue.waiting.empty())
     {
-        m_ready.push_back(queue.waiting.front());
+        NoteIfReady(queue.waiting.front());
     }
+    for (const uint32_t index : queue.granted)
+    {
+        NoteIfReady(index);
+    }
+}
+
+void
+WorkloadDispatcher::NoteReadyAtPorts(uint32_t index)
+{
+    const Entry& entry = m_entries[index];
+    if (entry.out)
+    {
+        NoteReadyAt(*entry.out);
+    }
+    NoteReadyAt(entry.in);
 }
 
 std::optional<uint32_t>
@@ -144,33 +218,28 @@ WorkloadDispatcher::BeginNext()
             continue; // It was noted twice.
         }
         Entry& entry = m_entries[index];
-        for (const DirectedLinkId port : entry.ports)
-        {
-            m_ports[port].waiting.pop_front();
-            m_ports[port].busyBps += entry.rateBps;
-        }
+        entry.hasBegun = true;
         entry.holdsPorts = true;
         ++m_counts[entry.round].nBegun;
-        Unblock(entry.afterBegin);
-        for (const DirectedLinkId port : entry.ports)
+        auto& granted = m_ports[entry.in].granted;
+        granted.erase(std::find(granted.begin(), granted.end(), index));
+        if (entry.out)
         {
-            NoteIfReady(port);
+            m_ports[*entry.out].waiting.pop_front();
+            m_ports[*entry.out].busyBps += entry.rateBps;
         }
+        for (const uint32_t other : entry.afterBegin)
+        {
+            if (--m_entries[other].nReceiverBlockers == 0)
+            {
+                GiveGrants(m_entries[other].in);
+                NoteIfReady(other);
+            }
+        }
+        NoteReadyAtPorts(index);
         return index;
     }
     return std::nullopt;
-}
-
-void
-WorkloadDispatcher::Unblock(const std::vector<uint32_t>& waiting)
-{
-    for (const uint32_t index : waiting)
-    {
-        if (--m_entries[index].nBlockers == 0)
-        {
-            NoteIfReady(m_entries[index].ports.front());
-        }
-    }
 }
 
 void
@@ -182,14 +251,13 @@ WorkloadDispatcher::FreePorts(uint32_t index)
         return;
     }
     entry.holdsPorts = false;
-    for (const DirectedLinkId port : entry.ports)
+    m_ports[entry.in].busyBps -= entry.rateBps;
+    if (entry.out)
     {
-        m_ports[port].busyBps -= entry.rateBps;
+        m_ports[*entry.out].busyBps -= entry.rateBps;
     }
-    for (const DirectedLinkId port : entry.ports)
-    {
-        NoteIfReady(port);
-    }
+    GiveGrants(entry.in);
+    NoteReadyAtPorts(index);
 }
 
 void
@@ -197,15 +265,27 @@ WorkloadDispatcher::Finish(uint32_t index)
 {
     ++m_counts[m_entries[index].round].nFinished;
     FreePorts(index);
-    Unblock(m_entries[index].afterEnd);
+    for (const uint32_t other : m_entries[index].afterEnd)
+    {
+        if (--m_entries[other].nSenderBlockers == 0)
+        {
+            NoteIfReady(other);
+        }
+    }
 }
 
 void
 WorkloadDispatcher::Halt()
 {
+    m_grants.clear();
     for (PortQueue& port : m_ports)
     {
         port.waiting.clear();
+        port.granted.clear();
+    }
+    for (Entry& entry : m_entries)
+    {
+        entry.isGranted = false;
     }
 }
 

@@ -8,7 +8,6 @@
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-topology.h"
 
-#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -20,15 +19,20 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Says which workload of some rounds can begin: what it needs has arrived and its ports are
- * free.
+ * @brief Says which workload of some rounds can begin: what it needs has arrived, its receiver has
+ * granted it, and its port is free.
  *
  * Every port of a server, out and in, takes its workloads in the order of the rounds, as many at a
- * time as it has the rate for (see ComputeWorkloadRates): a receiver lets a sender begin when it is
- * its turn, as rendezvous protocols do. Without this servers that are ahead would crowd the ports of those that are behind. A
- * workload waits for all workloads of its chunk that come to its sender in earlier rounds. A reduce
- * also waits until its receiver has begun what it sends of that chunk in earlier rounds, lest that
- * carries away more than was planned. So nothing waits for a later round, and all comes to an end.
+ * time as it has the rate for (see ComputeWorkloadRates). A receiver grants a workload when it is
+ * its turn at the port where it comes in, as rendezvous protocols do. Without this servers that
+ * are ahead would crowd the ports of those that are behind. A sender begins when the grant is there
+ * and it is the workload's turn at the port where it goes out. A direct link has one queue, the
+ * receiver's.
+ *
+ * A workload waits for all workloads of its chunk that come to its sender in earlier rounds. A
+ * reduce is also granted only when its receiver has begun what it sends of that chunk in earlier
+ * rounds, lest that carries away more than was planned. So of the workloads that have not begun the
+ * first, by round and by place in it, waits only for what has begun: all comes to an end.
  *
  * The rounds of a plan give the workloads the freedom of the network; a single round gives the
  * barrier.
@@ -36,8 +40,12 @@ namespace ns3::allreduce
 class WorkloadDispatcher
 {
   public:
-    /// @param topology the network, which must outlive the dispatcher
-    explicit WorkloadDispatcher(const Topology& topology);
+    /**
+     * @param topology the network, which must outlive the dispatcher
+     * @param grantsAtOnce whether grants arrive as soon as they are given; if not, FindGrant says
+     * which there are, and Grant that they have arrived
+     */
+    WorkloadDispatcher(const Topology& topology, bool grantsAtOnce);
 
     /**
      * Take on rounds; those before must be over.
@@ -45,6 +53,16 @@ class WorkloadDispatcher
      * @param rounds the rounds
      */
     void Load(std::vector<WorkloadList> rounds);
+
+    /// @return a workload that its receiver has just granted; none if there is none
+    std::optional<uint32_t> FindGrant();
+
+    /**
+     * A grant has arrived at the sender.
+     *
+     * @param index what FindGrant returned
+     */
+    void Grant(uint32_t index);
 
     /// @return a workload that can begin now, and has begun with that; none if there is none
     std::optional<uint32_t> BeginNext();
@@ -106,27 +124,29 @@ class WorkloadDispatcher
     bool IsRoundOver(uint32_t round) const;
 
   private:
-    /// The ports that a workload needs.
-    using Ports = boost::container::static_vector<DirectedLinkId, 2>;
-
     /// A workload and what it waits for.
     struct Entry
     {
-        uint32_t round;         //!< its round
-        uint32_t position;      //!< its place in the round
-        uint64_t rateBps;       //!< what it gets of the links on its path
-        Ports ports;            //!< the first link of its path and the last, if it is another
-        uint32_t nBlockers{0};  //!< what it still waits for
-        bool holdsPorts{false}; //!< has begun and not sent everything
-        std::vector<uint32_t> afterEnd;   //!< those that wait until it has arrived
-        std::vector<uint32_t> afterBegin; //!< those that wait until it has begun
+        uint32_t round;                     //!< its round
+        uint32_t position;                  //!< its place in the round
+        uint64_t rateBps;                   //!< what it gets of the links on its path
+        std::optional<DirectedLinkId> out;  //!< the first link of its path, unless it is the last
+        DirectedLinkId in;                  //!< the last link of its path
+        uint32_t nSenderBlockers{0};        //!< what its sender still waits for
+        uint32_t nReceiverBlockers{0};      //!< what its receiver still waits for
+        bool isGranted{false};              //!< the grant has arrived
+        bool hasBegun{false};               //!< BeginNext has returned it
+        bool holdsPorts{false};             //!< has begun and not sent everything
+        std::vector<uint32_t> afterEnd;     //!< those whose sender waits until it has arrived
+        std::vector<uint32_t> afterBegin;   //!< those whose receiver waits until it has begun
     };
 
     /// A port of a server in one direction.
     struct PortQueue
     {
-        std::deque<uint32_t> waiting; //!< workloads in order
-        uint64_t busyBps{0};          //!< what the workloads that use it now get together
+        std::deque<uint32_t> waiting;   //!< workloads in order
+        std::deque<uint32_t> granted;   //!< in: those that were granted, in order
+        uint64_t busyBps{0};            //!< what is taken of its rate
     };
 
     /// How far a round has come.
@@ -138,15 +158,20 @@ class WorkloadDispatcher
 
     void AddEntries();
     void AddBlockers();
-    void Unblock(const std::vector<uint32_t>& waiting);
+    bool HasRoom(DirectedLinkId port, uint32_t index) const;
+    void GiveGrants(DirectedLinkId port);
     bool IsReady(uint32_t index) const;
-    void NoteIfReady(DirectedLinkId port);
+    void NoteIfReady(uint32_t index);
+    void NoteReadyAt(DirectedLinkId port);
+    void NoteReadyAtPorts(uint32_t index);
 
     const Topology& m_topology;         //!< the network
+    bool m_grantsAtOnce;                //!< grants need no time
     std::vector<WorkloadList> m_rounds; //!< the rounds
     std::vector<Entry> m_entries;       //!< by index
     std::vector<PortQueue> m_ports;     //!< by directed link
     std::vector<RoundCount> m_counts;   //!< by round
+    std::deque<uint32_t> m_grants;      //!< what FindGrant is to return
     std::deque<uint32_t> m_ready;       //!< workloads that were ready when noted
 };
 

@@ -69,7 +69,10 @@ RoundProver::AskForRound(AllReduceScheduler& scheduler,
         }
         if (HashRound(round) != m_hashes[m_next++])
         {
-            Refuse(scheduler, "another round ", state.GetRound(), " than that of its proven plan");
+            Refuse(scheduler,
+                   "another round ",
+                   state.GetRound(),
+                   " than that of its proven plan (or is it asked by another session, too?)");
         }
     }
     m_nUpsets = ledger.GetNUpsets();

@@ -27,7 +27,8 @@ namespace ns3::allreduce
  *
  * If the scheduler keeps a plan, all of it is proven before its first round is used; later rounds
  * are compared with it, and a new plan is accepted only after something happened that no plan
- * foresees. If it keeps none, every round is proven by itself.
+ * foresees. So a scheduler that keeps a plan can serve only one session at a time. If it keeps
+ * none, every round is proven by itself.
  */
 class RoundProver
 {

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TOKEN_BARRIER_H
+#define ALLREDUCE_TOKEN_BARRIER_H
+
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A barrier of messages along a tree of the servers.
+ *
+ * A server that has received all that the round sends it, and heard the same from the servers below
+ * it, sends a token up the tree. When server 0, the root, is that far, the round is over. Then
+ * releases go down the tree, and a server that gets one begins the next round.
+ */
+class TokenBarrier
+{
+  public:
+    /// What the barrier needs of its owner.
+    struct Owner
+    {
+        /// Sends a message along a path; the function is called when it arrives.
+        std::function<void(const Path&, std::function<void()>)> send;
+        /// Told that a server may begin the round.
+        std::function<void(NodeId)> release;
+        /// Told that the round is over.
+        std::function<void()> end;
+    };
+
+    /// @param owner what the barrier needs of its owner
+    explicit TokenBarrier(Owner owner);
+
+    /**
+     * Lay out the tree; messages that are on their way count no longer.
+     *
+     * @param topology the network
+     * @param isUp by link: whether it can be used; the servers are connected by these links
+     */
+    void PlanTree(const Topology& topology, const std::vector<bool>& isUp);
+
+    /// @return the paths of the tree, up and down
+    std::vector<Path> GetPaths() const;
+
+    /**
+     * A round begins in which servers are released one by one, from the root on.
+     *
+     * @param round its workloads
+     */
+    void BeginRound(const WorkloadList& round);
+
+    /**
+     * A round begins at all servers at once.
+     *
+     * @param round its workloads; none to hear only that all servers are there
+     */
+    void BeginTogether(const WorkloadList& round);
+
+    /// A workload of the round has arrived. @param server where
+    void NoteArrival(NodeId server);
+
+  private:
+    /// A server's place in the tree and how far it is.
+    struct Member
+    {
+        NodeId parent{0};             //!< the server above it
+        Path up;                      //!< the way there
+        std::vector<NodeId> children; //!< the servers below it
+        bool isReleased{false};       //!< may begin the round
+        bool isDone{false};           //!< has sent its token
+        uint32_t nAwaited{0};         //!< workloads and tokens that have not arrived
+    };
+
+    void Expect(const WorkloadList& round);
+    void Release(NodeId server);
+    void Receive(NodeId server);
+    void FinishIfDone(NodeId server);
+    void Send(const Path& path, std::function<void()> arrive);
+
+    Owner m_owner;                 //!< what the barrier needs of its owner
+    std::vector<Member> m_members; //!< by server
+    uint32_t m_epoch{0};           //!< messages of earlier ones do not count
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TOKEN_BARRIER_H */
