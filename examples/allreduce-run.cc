@@ -82,7 +82,7 @@ WriteTraceFile(const ExperimentResult& result, const std::string& path)
     if (!path.empty())
     {
         OutputFile file("--trace-json", path);
-        WriteTraceEvents(result.flows, result.roundSpans, file.Get());
+        WriteTraceEvents(result, file.Get());
         file.Finish();
     }
 }

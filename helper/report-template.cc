@@ -80,6 +80,10 @@ td.text, th.text { text-align: left; }
   overflow: auto; margin-top: 8px; }
 .flows div { cursor: default; break-inside: avoid; }
 .flows div:hover { background: var(--cold); }
+.key.cut { border: 2px solid var(--hot); }
+.marks { max-height: 110px; overflow: auto; columns: 26em auto; margin: 6px 0; }
+.marks div { break-inside: avoid; }
+.marks b { display: inline-block; width: 1.4em; text-align: center; }
 )page";
 
 const char* const REPORT_BODY = R"page(</style>
@@ -97,6 +101,7 @@ const char* const REPORT_BODY = R"page(</style>
 <input id="slider" type="range" min="0" value="0" aria-label="round">
 <label>links show <select id="mode"></select></label></div>
 <div class="note" id="status"></div>
+<div class="note" id="stepMarks" hidden></div>
 <div class="columns"><div class="wide"><svg id="drawing" role="img"></svg></div>
 <div id="held"><h3 id="heldTitle"></h3><canvas id="cells"></canvas></div></div>
 <div class="note" id="keys"></div>
@@ -111,6 +116,7 @@ const char* const REPORT_BODY = R"page(</style>
 <option value="link">link</option><option value="sender">sender</option>
 <option value="receiver">receiver</option></select></label>
 <span class="note" id="ganttNote"></span><span class="note" id="ganttKeys"></span></div>
+<div class="marks" id="ganttMarks" hidden></div>
 <div class="scroll"><canvas id="ganttChart"></canvas></div>
 <div class="note" id="ganttHover">Point at a bar for its chunk, servers and times.</div></section>
 <section id="training" hidden><h2>Training</h2><div id="curves"></div></section>
@@ -502,13 +508,54 @@ function addUse(svg, use) {
   });
 }
 
+// The step of a mark's round; -1 if it was in an earlier AllReduce than the one shown.
+function getMarkStep(mark) {
+  if (mark.iteration + 1 < view.run.iterations) return -1;
+  const step = view.steps.findIndex(({round}) => round >= mark.round);
+  return step < 0 ? view.steps.length - 1 : step;
+}
+
+// As "a-b": the links that are down after a step; -1: when the AllReduce shown begins.
+function findDownLinks(index) {
+  const down = new Set();
+  for (const mark of view.run ? view.run.marks : []) {
+    if (!mark.link || getMarkStep(mark) > index) continue;
+    if (mark.kind === "broke") down.add(mark.link.join("-"));
+    else down.delete(mark.link.join("-"));
+  }
+  return down;
+}
+
+const describeMark = (mark) => `${showTime(mark.time)}: ${mark.text}`;
+
+function describeFaults(index) {
+  const {aborted, unfinished, unbegun} = view.steps[index];
+  const marks = view.run ? view.run.marks : [];
+  const texts = marks.filter((mark) => getMarkStep(mark) === index).map(describeMark);
+  const down = index === 0 ? [...findDownLinks(-1)] : [];
+  if (down.length) texts.unshift(`down before this AllReduce began: ${down.join(", ")}`);
+  if (aborted) texts.push(`${aborted} flows of this step aborted`);
+  if (unfinished) texts.push(`${unfinished} flows had not arrived when the run ended`);
+  if (unbegun) texts.push(`${unbegun} workloads never began`);
+  get("stepMarks").hidden = texts.length === 0;
+  get("stepMarks").textContent = texts.join("; ");
+}
+
 function drawNetwork(index) {
   const svg = get("drawing");
   svg.replaceChildren();
   addArrows(svg);
+  const down = view.is_aggregated ? new Set() : findDownLinks(index);
   for (const [a, b] of view.links) {
-    add(svg, "line", {x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1],
-                      stroke: "var(--wire)", "stroke-width": view.links.length > 300 ? 0.5 : 1});
+    const line = add(svg, "line", {
+      x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1],
+      stroke: "var(--wire)", "stroke-width": view.links.length > 300 ? 0.5 : 1});
+    if (!down.has(`${a}-${b}`)) continue;
+    for (const [key, value] of Object.entries({class: "down", stroke: "var(--hot)",
+                                               "stroke-width": 2, "stroke-dasharray": "3 5"})) {
+      line.setAttribute(key, value);
+    }
+    add(line, "title", {}, `link ${a}-${b} is down`);
   }
   const mode = get("mode").value;
   if (mode === "round") addTraffic(svg, view.steps[index]);
@@ -527,9 +574,10 @@ function highlight(path) {
 function listFlows(index) {
   const list = get("flows");
   list.replaceChildren();
-  for (const [chunk, isBroadcast, path] of view.steps[index].flows || []) {
-    const line = add(list, "div", {style: `color:var(--${isBroadcast ? "broadcast" : "reduce"})`},
-                     `chunk ${chunk}: ${path.join("-")}`);
+  for (const [chunk, isBroadcast, path, fate] of view.steps[index].flows || []) {
+    const color = fate ? "hot" : isBroadcast ? "broadcast" : "reduce";
+    const line = add(list, "div", {style: `color:var(--${color})`},
+                     `chunk ${chunk}: ${path.join("-")}${fate ? " " + fate : ""}`);
     line.onmouseenter = () => highlight(path);
     line.onmouseleave = () => highlight([]);
   }
@@ -542,7 +590,8 @@ function describeStep(index) {
   const where = index === 0 ? "before the first round"
                             : `after round ${step.round} of ${view.steps[last].round}`;
   get("status").textContent = `${where}: ${step.flow_count} flows, final sums at servers: ` +
-    `${sum(step.final)} of ${view.servers * view.chunks}, partial sums: ${sum(step.partial)}`;
+    `${sum(step.final)} of ${view.servers * view.chunks}, partial sums: ${sum(step.partial)}` +
+    (view.run && view.run.iterations > 1 ? `; the last of ${view.run.iterations} AllReduces` : "");
 }
 
 // [server][chunk] as a picture, if every server is drawn.
@@ -580,6 +629,7 @@ function drawStep() {
   const index = +get("slider").value;
   drawNetwork(index);
   describeStep(index);
+  describeFaults(index);
   drawCells(index);
   listFlows(index);
 }
@@ -603,6 +653,7 @@ function collectHeat(stepsPerColumn) {
 }
 
 function drawHeat() {
+  if (view.steps.length < 2) return;
   const stepsPerColumn = Math.ceil((view.steps.length - 1) / 500);
   const rows = collectHeat(stepsPerColumn);
   const nColumns = rows[0].columns.length;
@@ -657,25 +708,15 @@ function showHeatAt(event, rows, {left, wide, high, stepsPerColumn}) {
 )page";
 
 const char* const REPORT_MAIN_SCRIPT = R"page(
-// The way of each flow is that of the same workload in the plan.
-function findWays() {
-  const ways = new Map();
-  for (const step of view.steps) {
-    for (const [chunk, isBroadcast, path] of step.flows || []) {
-      ways.set([path[0], path[path.length - 1], chunk, isBroadcast].join(), path);
-    }
-  }
-  return ways;
-}
-
+// A flow: source, target, chunk, whether it is a broadcast, begin, duration, the number of its
+// way, and what became of it if it did not arrive.
 function makeGanttRows(kind) {
   const label = (server) => view.nodes[view.node_of ? view.node_of[server] : server].label;
-  const ways = kind === "link" ? findWays() : null;
   const byRow = {};
-  for (const flow of view.run.flows) {
-    const path = ways && ways.get(flow.slice(0, 4).join());
+  for (const flow of [...view.run.flows, ...view.run.cut]) {
+    const path = view.run.ways[flow[6]];
     const keys = kind === "sender" ? [label(flow[0])] : kind === "receiver" ? [label(flow[1])]
-      : (path || []).slice(1).map((node, i) => `${path[i]} > ${node}`);
+      : path.slice(1).map((node, i) => `${path[i]} > ${node}`);
     for (const key of keys) (byRow[key] = byRow[key] || []).push(flow);
   }
   const names = Object.keys(byRow);
@@ -689,49 +730,135 @@ function drawGanttAxis(context, box, last) {
   for (const tick of chooseTicks(last, 8)) {
     const x = box.left + box.width * tick / last;
     context.fillStyle = getColor("--line");
-    context.fillRect(x, 0, 1, box.height);
+    context.fillRect(x, box.top, 1, box.height - box.top);
     context.fillStyle = getColor("--soft");
     context.fillText(showTime(tick), Math.min(x, box.left + box.width - 20), box.height + 14);
   }
 }
 
-function drawGantt() {
-  if (!view.run) return;
-  const rows = makeGanttRows(get("ganttRows").value);
-  const last = Math.max(1, ...view.run.rounds.map(([, begin, duration]) => begin + duration),
-                        view.run.flows.reduce((most, flow) => Math.max(most, flow[4] + flow[5]), 0));
+// Where rows and times are; above the rows is a strip for marks if there are any.
+function makeGanttBox(rows) {
+  const {rounds, flows, cut, marks} = view.run;
+  const ends = (most, flow) => Math.max(most, flow[4] + flow[5]);
+  const last = Math.max(1, ...rounds.map(([, begin, duration]) => begin + duration),
+                        flows.reduce(ends, 0), cut.reduce(ends, 0),
+                        ...marks.map((mark) => mark.time));
   const high = rows.length > 80 ? 9 : 14;
-  const box = {left: 84, width: 1060, height: high * rows.length};
-  const context = prepareCanvas(get("ganttChart"), box.left + box.width + 10, box.height + 20);
-  drawGanttAxis(context, box, last);
+  const top = marks.length ? 16 : 0;
+  return {left: 84, width: 1060, top, high, last, height: top + high * rows.length};
+}
+
+// The bar of a flow that did not arrive is hollow, and has an end that can be seen.
+function drawCutFlow(context, x, y, width, high) {
+  context.strokeStyle = context.fillStyle = getColor("--hot");
+  context.lineWidth = 1.2;
+  context.strokeRect(x + 0.6, y + 0.6, Math.max(1, width - 1.2), high - 1.2);
+  context.fillRect(x + width - 1, y - 1, 2.5, high + 2);
+}
+
+function drawGanttBars(context, rows, {left, width, top, high, last}) {
   const colors = [getColor("--reduce"), getColor("--broadcast")];
-  context.globalAlpha = view.is_aggregated ? 0.35 : 0.85;
   rows.forEach(([name, flows], i) => {
-    for (const [, , , isBroadcast, begin, duration] of flows) {
-      const width = Math.max(0.6, box.width * duration / last - 0.6);
+    for (const [, , , isBroadcast, begin, duration, , fate] of flows) {
+      const wide = Math.max(0.6, width * duration / last - 0.6);
+      const [x, y] = [left + width * begin / last, top + high * i + 1];
+      context.globalAlpha = fate ? 1 : view.is_aggregated ? 0.35 : 0.85;
       context.fillStyle = colors[+isBroadcast];
-      context.fillRect(box.left + box.width * begin / last, high * i + 1, width, high - 2);
+      if (fate) drawCutFlow(context, x, y, wide, high - 2);
+      else context.fillRect(x, y, wide, high - 2);
     }
   });
   context.globalAlpha = 1;
-  context.fillStyle = getColor("--soft");
-  context.textAlign = "right";
-  rows.forEach(([name], i) => context.fillText(name, box.left - 6, high * i + high - 2, 78));
-  const {flows, flow_count: count} = view.run;
-  get("ganttNote").textContent = flows.length < count
-    ? `the first ${flows.length} of ${count} flows` : `${count} flows in ${showTime(last)}`;
-  get("ganttChart").onmousemove = (event) => showFlowAt(event, rows, {...box, high, last});
 }
 
-function showFlowAt(event, rows, {left, width, high, last}) {
+// Sign, color and meaning of the marks.
+const MARKS = {broke: ["\u2715", "--hot", "link broke"], mended: ["\u25cb", "--good", "link mended"],
+               replanned: ["\u25c6", "--ink", "what was left planned anew"]};
+
+function drawGanttMarks(context, {left, width, top, height, last}) {
+  context.textAlign = "center";
+  context.setLineDash([4, 3]);
+  for (const {kind, time} of view.run.marks) {
+    const [sign, color] = MARKS[kind];
+    const x = left + width * time / last;
+    context.fillStyle = getColor("--card"); // a gap in the bars, in which the line can be seen
+    context.fillRect(x - 2, top, 4, height - top);
+    context.fillStyle = context.strokeStyle = getColor(color);
+    context.lineWidth = 1.2;
+    context.beginPath();
+    context.moveTo(x, top);
+    context.lineTo(x, height);
+    context.stroke();
+    context.fillText(sign, x, top - 4);
+  }
+  context.setLineDash([]);
+}
+
+// The marks in words, and what their signs mean; nothing if there are none.
+function listGanttMarks() {
+  const {marks, cut} = view.run;
+  const list = get("ganttMarks");
+  list.replaceChildren();
+  list.hidden = marks.length === 0;
+  for (const mark of marks) {
+    const [sign, color, meaning] = MARKS[mark.kind];
+    const line = add(list, "div", {title: meaning});
+    add(line, "b", {style: `color:var(${color})`}, sign);
+    add(line, "span", {}, describeMark(mark));
+  }
+  const keys = get("ganttKeys");
+  keys.replaceChildren();
+  addKeys(keys, [["--reduce", "reduce"], ["--broadcast", "broadcast"]]);
+  if (cut.length === 0) return;
+  add(keys, "span", {class: "key cut"});
+  const fates = new Set(cut.map((flow) => flow[7]));
+  add(keys, "span", {}, fates.size === 1 && fates.has("aborted") ? "aborted" : "did not arrive");
+}
+
+function describeCounts(last) {
+  const {flows, flow_count: count, cut, cut_count: cutCount, iterations} = view.run;
+  const of = iterations > 1 ? ` of ${iterations} AllReduces` : "";
+  const what = flows.length < count ? `the first ${flows.length} of ${count} flows${of}`
+                                    : `${count} flows${of} in ${showTime(last)}`;
+  if (cutCount === 0) return what;
+  return `${what}, ` + (cut.length < cutCount ? `the first ${cut.length} of ` : "") +
+    `${cutCount} that did not arrive`;
+}
+
+function drawGantt() {
+  if (!view.run) return;
+  const rows = makeGanttRows(get("ganttRows").value);
+  const box = makeGanttBox(rows);
+  const context = prepareCanvas(get("ganttChart"), box.left + box.width + 10, box.height + 20);
+  drawGanttAxis(context, box, box.last);
+  drawGanttBars(context, rows, box);
+  drawGanttMarks(context, box);
+  context.fillStyle = getColor("--soft");
+  context.textAlign = "right";
+  rows.forEach(([name], i) => context.fillText(name, box.left - 6,
+                                               box.top + box.high * (i + 1) - 2, 78));
+  listGanttMarks();
+  get("ganttNote").textContent = describeCounts(box.last);
+  get("ganttChart").onmousemove = (event) => showFlowAt(event, rows, box);
+}
+
+function describeFlow([source, target, chunk, isBroadcast, begin, duration, , fate]) {
+  const end = !fate ? "took" : fate === "aborted" ? "was aborted after"
+                                                  : "had not arrived when the run ended, after";
+  return `${isBroadcast ? "broadcast" : "reduce"} of chunk ${chunk} from server ${source} to ` +
+    `server ${target}: began at ${showTime(begin)}, ${end} ${showTime(duration)}`;
+}
+
+function showFlowAt(event, rows, {left, width, top, high, last}) {
   const canvas = get("ganttChart");
   const scale = parseFloat(canvas.style.width) / canvas.clientWidth;
-  const time = (event.offsetX * scale - left) / width * last;
-  const row = rows[Math.floor(event.offsetY * scale / high)];
+  const [x, y] = [event.offsetX * scale, event.offsetY * scale];
+  const time = (x - left) / width * last;
+  const near = view.run.marks.filter((mark) => Math.abs(left + width * mark.time / last - x) < 6);
+  const row = rows[Math.floor((y - top) / high)];
   const found = row && row[1].find((flow) => flow[4] <= time && time <= flow[4] + flow[5]);
-  get("ganttHover").textContent = !found ? "" :
-    `${found[3] ? "broadcast" : "reduce"} of chunk ${found[2]} from server ${found[0]} to server ` +
-    `${found[1]}: began at ${showTime(found[4])}, took ${showTime(found[5])}`;
+  get("ganttHover").textContent = y < top ? near.map(describeMark).join("; ")
+                                          : found ? describeFlow(found) : "";
 }
 
 function fillModes() {
@@ -750,7 +877,7 @@ function chooseView(index) {
   view.roundsPerStep = Math.round(last / Math.max(1, view.steps.length - 1));
   get("slider").max = view.steps.length - 1;
   get("slider").value = Math.min(get("slider").value, view.steps.length - 1);
-  get("heat").hidden = false;
+  get("heat").hidden = view.steps.length < 2;
   get("gantt").hidden = !view.run;
   get("ganttRows").querySelector("[value=link]").hidden = view.is_aggregated;
   if (view.is_aggregated && get("ganttRows").value === "link") get("ganttRows").value = "sender";
@@ -792,14 +919,18 @@ function addKeys(parent, keys) {
 function explainColors() {
   addKeys(get("keys"), [["--reduce", "reduce, partial sum"], ["--broadcast", "broadcast, final sum"],
                         ["--both", "both"], ["--cold", "nothing"]]);
-  addKeys(get("ganttKeys"), [["--reduce", "reduce"], ["--broadcast", "broadcast"]]);
   const count = data.views_left_out;
   if (count) add(get("keys"), "span", {}, ` - ${count} schedules left out`);
 }
 
-// Of those on the first network: the one with the fewest rounds, the last of these.
+// Of those on the first network: the one with the fewest rounds, the last of these. A run that
+// failed has few, and is not the best.
 function findBestView() {
-  const rounds = (item) => item.steps[item.steps.length - 1].round;
+  const rounds = ({steps, servers, chunks}) => {
+    const {round, final} = steps[steps.length - 1];
+    const isDone = final.reduce((sum, count) => sum + count, 0) === servers * chunks;
+    return isDone ? round : Infinity;
+  };
   return data.views.reduce((best, item, i) => {
     const isRival = item.topology === data.views[0].topology;
     return isRival && rounds(item) <= rounds(data.views[best]) ? i : best;

@@ -31,6 +31,7 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
@@ -139,15 +140,90 @@ class Run
         const ApplicationContainer applications = m_helper->GetApplications();
         for (uint32_t i = 0; i < applications.GetN(); ++i)
         {
-            applications.Get(i)->TraceConnectWithoutContext("FlowFinished",
-                                                            MakeCallback(&Run::NoteFlow, this));
+            const Ptr<Application> application = applications.Get(i);
+            application->TraceConnectWithoutContext("FlowStarted",
+                                                    MakeCallback(&Run::NoteStarted, this));
+            application->TraceConnectWithoutContext("FlowFinished",
+                                                    MakeCallback(&Run::NoteFlow, this));
+            application->TraceConnectWithoutContext("FlowAborted",
+                                                    MakeCallback(&Run::NoteAborted, this));
         }
+        m_session->TraceConnectWithoutContext("RoundStarted",
+                                              MakeCallback(&Run::NoteRoundStarted, this));
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::NoteRound, this));
+        m_session->TraceConnectWithoutContext("HandedOut", MakeCallback(&Run::NoteHandedOut, this));
+        m_session->TraceConnectWithoutContext("Replanned", MakeCallback(&Run::NoteReplanned, this));
+        m_helper->GetNetwork()->TraceConnectWithoutContext(
+            "LinkChanged",
+            MakeCallback(&Run::NoteLinkChanged, this));
+    }
+
+    static std::pair<uint32_t, uint32_t> GetPlace(const AllReduceFlow& flow)
+    {
+        return {flow.round, flow.position};
+    }
+
+    void NoteStarted(const AllReduceFlow& flow)
+    {
+        m_underWay[GetPlace(flow)] = flow;
     }
 
     void NoteFlow(const AllReduceFlow& flow)
     {
+        m_underWay.erase(GetPlace(flow));
         m_result.flows.push_back(flow);
+    }
+
+    void NoteAborted(const AllReduceFlow& flow)
+    {
+        m_underWay.erase(GetPlace(flow));
+        m_result.abortedFlows.push_back(flow);
+    }
+
+    uint32_t GetIteration() const
+    {
+        return m_session->GetDurations().size();
+    }
+
+    void NoteHandedOut(uint32_t first, const std::vector<WorkloadList>& rounds)
+    {
+        m_result.handedOut.resize(GetIteration() + 1);
+        auto& handedOut = m_result.handedOut.back();
+        handedOut.resize(first);
+        handedOut.insert(handedOut.end(), rounds.begin(), rounds.end());
+    }
+
+    void NoteRoundStarted(uint32_t round)
+    {
+        const bool isNext = m_result.handedOut.size() > m_nAllReducesBegun;
+        m_nAllReducesBegun = m_result.handedOut.size();
+        m_nRoundsBegun = std::max(isNext ? 0 : m_nRoundsBegun, round + 1);
+    }
+
+    RunMark MakeMark(RunMark::Kind kind) const
+    {
+        RunMark mark{};
+        mark.kind = kind;
+        mark.time = Simulator::Now();
+        mark.iteration = GetIteration();
+        mark.round = m_nAllReducesBegun > mark.iteration ? m_nRoundsBegun : 0;
+        return mark;
+    }
+
+    void NoteReplanned(uint32_t first, const std::string& planner)
+    {
+        RunMark mark = MakeMark(RunMark::REPLANNED);
+        mark.round = first + 1;
+        mark.planner = planner;
+        m_result.marks.push_back(std::move(mark));
+    }
+
+    void NoteLinkChanged(LinkId link, bool isUp)
+    {
+        RunMark mark = MakeMark(isUp ? RunMark::LINK_MENDED : RunMark::LINK_BROKE);
+        mark.a = m_experiment.topology.GetLink(link).a;
+        mark.b = m_experiment.topology.GetLink(link).b;
+        m_result.marks.push_back(std::move(mark));
     }
 
     void NoteRound(uint32_t round, Time duration)
@@ -263,6 +339,11 @@ class Run
             m_result.countsResent = true;
             m_result.nResent = datagrams->GetNResent();
         }
+        for (auto& [place, flow] : m_underWay)
+        {
+            flow.duration = Simulator::Now() - flow.begin;
+            m_result.unfinishedFlows.push_back(flow);
+        }
         CollectLinks();
         CheckBound();
     }
@@ -317,6 +398,10 @@ class Run
     Ptr<AllReduceSession> m_session;         //!< the AllReduces
     int64_t m_nStreams{0};                   //!< random streams in use
     ExperimentResult m_result;               //!< what comes out
+    uint32_t m_nAllReducesBegun{0};          //!< AllReduces of which a round has begun
+    uint32_t m_nRoundsBegun{0};              //!< rounds of the last of them that have begun
+    /// by round and position: the flows that are under way, if flows are to be recorded
+    std::map<std::pair<uint32_t, uint32_t>, AllReduceFlow> m_underWay;
 };
 
 nlohmann::ordered_json
@@ -408,6 +493,17 @@ CheckPlan(const Topology& topology, const std::string& name, const AllReduceSche
 }
 
 } // namespace
+
+std::string
+RunMark::Describe() const
+{
+    if (kind == REPLANNED)
+    {
+        return planner + (round > 1 ? " planned what was left" : " planned anew");
+    }
+    return "link " + std::to_string(a) + "-" + std::to_string(b) +
+           (kind == LINK_BROKE ? " broke" : " was mended");
+}
 
 AllReduceSchedule
 PlanVerified(const Topology& topology,

@@ -55,6 +55,31 @@ struct RoundSpan
 };
 
 /// @ingroup allreduce
+/// Something that no plan foresees, or its consequence.
+struct RunMark
+{
+    /// What happened.
+    enum Kind
+    {
+        LINK_BROKE,  //!< a link can no longer be used
+        LINK_MENDED, //!< it can be used again
+        REPLANNED    //!< what was left was planned anew
+    };
+
+    Kind kind;             //!< what happened
+    Time time;             //!< when
+    uint32_t iteration{0}; //!< during which AllReduce or before it, from 0
+    uint32_t round{0};     //!< the last round that had begun, or the first of the plan; from 1
+    NodeId a{0};           //!< one end of the link
+    NodeId b{0};           //!< the other
+    std::string planner;   //!< who planned
+
+    /// @return "link 0-16 broke", "link 0-16 was mended", "greedy planned what was left" or, if
+    /// that was all of it, "greedy planned anew"
+    std::string Describe() const;
+};
+
+/// @ingroup allreduce
 /// What came out of a run.
 struct ExperimentResult
 {
@@ -78,6 +103,12 @@ struct ExperimentResult
     std::vector<RoundSpan> roundSpans; //!< of all AllReduces, if they were to be recorded
     double wallSeconds{0};             //!< how long the simulation took
     uint64_t nEvents{0};               //!< events that it took
+
+    // If flows were to be recorded:
+    std::vector<AllReduceFlow> abortedFlows;          //!< flows cut by a broken link, and when
+    std::vector<AllReduceFlow> unfinishedFlows;       //!< under way when the run ended
+    std::vector<std::vector<WorkloadList>> handedOut; //!< by AllReduce: its rounds, see HandedOut
+    std::vector<RunMark> marks;                       //!< what no plan foresees, in order
 };
 
 /**

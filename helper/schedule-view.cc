@@ -10,6 +10,8 @@
 #include "ns3/allreduce-state.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
@@ -22,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 /// Numbers in all steps of a view; rounds are put together if there would be more.
 constexpr uint64_t MOST_NUMBERS = 4'000'000;
-/// Flows of a packet run in a view.
+/// Flows of a packet run in a view: so many of those that arrived, and so many of the others.
 constexpr std::size_t MOST_FLOWS = 20'000;
 
 /// What a server holds of a chunk.
@@ -33,26 +35,45 @@ enum Cell : uint8_t
     FINAL
 };
 
-/// Plays a schedule and notes what is seen of it.
+/// What became of a workload.
+enum Fate : uint8_t
+{
+    UNBEGUN,
+    ARRIVED,
+    ABORTED,
+    UNFINISHED
+};
+
+/// By fate, as in the view.
+constexpr const char* FATES[] = {"unbegun", "arrived", "aborted", "unfinished"};
+
+/// By round and position in it; empty: all have arrived.
+using Fates = std::vector<std::vector<Fate>>;
+
+/// Plays rounds and notes what is seen of them. What did not arrive is listed and counted, but
+/// uses no links and changes nothing at the servers.
 class Player
 {
   public:
-    Player(const Topology& topology, const AllReduceSchedule& schedule)
+    Player(const Topology& topology,
+           const std::vector<NodeId>& roots,
+           RoundRange rounds,
+           Fates fates = {})
         : m_topology(topology),
-          m_schedule(schedule),
+          m_rounds(rounds),
+          m_fates(std::move(fates)),
           m_drawn(DrawNetwork(topology)),
-          m_state(topology, schedule.roots),
+          m_state(topology, roots),
           m_loads(2 * m_drawn.links.size()),
           m_totals(m_loads.size(), 0),
-          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * schedule.roots.size(),
-                  NOTHING)
+          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * roots.size(), NOTHING)
     {
     }
 
     Json Play()
     {
         const uint64_t perRound = 3 * m_loads.size() + 2 * m_drawn.nodes.size();
-        const uint64_t nRounds = m_schedule.rounds.size();
+        const uint64_t nRounds = m_rounds.size();
         const uint64_t roundsPerStep = 1 + perRound * nRounds / MOST_NUMBERS;
         Json steps = Json::array({TakeStep(0)});
         for (uint64_t first = 0; first < nRounds; first += roundsPerStep)
@@ -60,7 +81,7 @@ class Player
             const uint64_t end = std::min(first + roundsPerStep, nRounds);
             for (uint64_t round = first; round < end; ++round)
             {
-                PlayRound(m_schedule.rounds[round]);
+                PlayRound(round);
             }
             steps.push_back(TakeStep(end));
         }
@@ -78,22 +99,37 @@ class Player
         uint32_t nBroadcasts{0}; //!< broadcasts
     };
 
-    void PlayRound(const WorkloadList& round)
+    void PlayRound(uint64_t number)
     {
+        const WorkloadList& round = m_rounds[number];
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const Workload workload = round.Get(i);
-            m_state.Start(workload);
-            NoteLoad(workload);
-            if (!m_drawn.isAggregated)
+            const Fate fate = m_fates.empty() ? ARRIVED : m_fates[number][i];
+            ++m_nFlows[fate];
+            if (fate == ARRIVED)
             {
-                m_flows.push_back({workload.chunk,
-                                   workload.kind == WorkloadKind::BROADCAST,
-                                   Path(workload.path.begin(), workload.path.end())});
+                m_state.Start(workload);
+                NoteLoad(workload);
+            }
+            if (fate != UNBEGUN && !m_drawn.isAggregated)
+            {
+                ListFlow(workload, fate);
             }
         }
-        m_nFlows += round.GetSize();
         m_state.EndRound();
+    }
+
+    void ListFlow(const Workload& workload, Fate fate)
+    {
+        Json flow = {workload.chunk,
+                     workload.kind == WorkloadKind::BROADCAST,
+                     Path(workload.path.begin(), workload.path.end())};
+        if (fate != ARRIVED)
+        {
+            flow.push_back(FATES[fate]);
+        }
+        m_flows.push_back(std::move(flow));
     }
 
     void NoteLoad(const Workload& workload)
@@ -115,7 +151,14 @@ class Player
     /// @return what has happened since the last step
     Json TakeStep(uint64_t round)
     {
-        Json step = {{"round", round}, {"flow_count", m_nFlows}};
+        Json step = {{"round", round}, {"flow_count", m_nFlows[ARRIVED]}};
+        for (const Fate fate : {UNBEGUN, ABORTED, UNFINISHED})
+        {
+            if (m_nFlows[fate] > 0)
+            {
+                step[FATES[fate]] = m_nFlows[fate];
+            }
+        }
         step["load"] = TakeLoads();
         step["final"] = CountHeld(m_state.GetFinals());
         step["partial"] = CountHeld(m_state.GetPartials());
@@ -125,7 +168,7 @@ class Player
             step["cells"] = TakeCells();
         }
         m_flows = Json::array();
-        m_nFlows = 0;
+        m_nFlows.fill(0);
         return step;
     }
 
@@ -220,22 +263,57 @@ class Player
         return json;
     }
 
-    const Topology& m_topology;          //!< the network
-    const AllReduceSchedule& m_schedule; //!< what is played
-    DrawnNetwork m_drawn;                //!< how the network is drawn
-    AllReduceState m_state;              //!< how far it has come
-    std::vector<Load> m_loads;           //!< by line and direction, since the last step
-    std::vector<uint64_t> m_totals;      //!< by line and direction, in all
-    std::vector<Cell> m_cells;           //!< [server][chunk] at the last step
-    Json m_flows = Json::array();        //!< since the last step
-    uint64_t m_nFlows{0};                //!< since the last step
+    const Topology& m_topology;         //!< the network
+    RoundRange m_rounds;                //!< what is played
+    Fates m_fates;                      //!< what became of it
+    DrawnNetwork m_drawn;               //!< how the network is drawn
+    AllReduceState m_state;             //!< how far it has come
+    std::vector<Load> m_loads;          //!< by line and direction, since the last step
+    std::vector<uint64_t> m_totals;     //!< by line and direction, in all
+    std::vector<Cell> m_cells;          //!< [server][chunk] at the last step
+    Json m_flows = Json::array();       //!< since the last step
+    std::array<uint64_t, 4> m_nFlows{}; //!< by fate, since the last step
 };
 
-Json
-MakeFlowsJson(const std::vector<AllReduceFlow>& flows)
+/// The paths of flows, each once.
+class WayTable
 {
-    Json json = Json::array();
-    for (std::size_t i = 0; i < std::min(flows.size(), MOST_FLOWS); ++i)
+  public:
+    /// @param handedOut by AllReduce: its rounds
+    explicit WayTable(const std::vector<std::vector<WorkloadList>>& handedOut)
+        : m_handedOut(handedOut)
+    {
+    }
+
+    /// @return the number of a flow's path
+    std::size_t Find(const AllReduceFlow& flow)
+    {
+        const auto& round = m_handedOut.at(flow.iteration).at(flow.round);
+        const NodeRange path = round.Get(flow.position).path;
+        const auto place = m_ways.emplace(Path(path.begin(), path.end()), m_ways.size());
+        if (place.second)
+        {
+            m_json.push_back(place.first->first);
+        }
+        return place.first->second;
+    }
+
+    /// @return by number: the path
+    Json Take()
+    {
+        return std::move(m_json);
+    }
+
+  private:
+    const std::vector<std::vector<WorkloadList>>& m_handedOut; //!< by AllReduce: its rounds
+    std::map<Path, std::size_t> m_ways;                        //!< their numbers
+    Json m_json = Json::array();                               //!< by number
+};
+
+void
+AddFlows(Json& json, const std::vector<AllReduceFlow>& flows, Fate fate, WayTable& ways)
+{
+    for (std::size_t i = 0; i < flows.size() && json.size() < MOST_FLOWS; ++i)
     {
         const AllReduceFlow& flow = flows[i];
         json.push_back({flow.source,
@@ -243,7 +321,31 @@ MakeFlowsJson(const std::vector<AllReduceFlow>& flows)
                         flow.chunk,
                         flow.kind == WorkloadKind::BROADCAST,
                         flow.begin.GetNanoSeconds(),
-                        flow.duration.GetNanoSeconds()});
+                        flow.duration.GetNanoSeconds(),
+                        ways.Find(flow)});
+        if (fate != ARRIVED)
+        {
+            json.back().push_back(FATES[fate]);
+        }
+    }
+}
+
+Json
+MakeMarksJson(const std::vector<RunMark>& marks)
+{
+    constexpr const char* KINDS[] = {"broke", "mended", "replanned"};
+    Json json = Json::array();
+    for (const RunMark& mark : marks)
+    {
+        json.push_back({{"kind", KINDS[mark.kind]},
+                        {"time", mark.time.GetNanoSeconds()},
+                        {"iteration", mark.iteration},
+                        {"round", mark.round},
+                        {"text", mark.Describe()}});
+        if (mark.kind != RunMark::REPLANNED)
+        {
+            json.back()["link"] = {mark.a, mark.b};
+        }
     }
     return json;
 }
@@ -271,6 +373,77 @@ ComputeMeanUse(const Topology& topology, const std::vector<LinkUse>& links)
     return sums;
 }
 
+/// @return what became of the workloads of the last AllReduce, up to the last round that began
+Fates
+FindFates(const ExperimentResult& result)
+{
+    Fates fates;
+    if (result.handedOut.empty())
+    {
+        return fates;
+    }
+    for (const WorkloadList& round : result.handedOut.back())
+    {
+        fates.emplace_back(round.GetSize(), UNBEGUN);
+    }
+    std::size_t nBegun = 0;
+    const auto note = [&](const std::vector<AllReduceFlow>& flows, Fate fate) {
+        for (const AllReduceFlow& flow : flows)
+        {
+            if (flow.iteration + 1 == result.handedOut.size())
+            {
+                fates.at(flow.round).at(flow.position) = fate;
+                nBegun = std::max<std::size_t>(nBegun, flow.round + 1);
+            }
+        }
+    };
+    note(result.flows, ARRIVED);
+    note(result.abortedFlows, ABORTED);
+    note(result.unfinishedFlows, UNFINISHED);
+    fates.resize(nBegun);
+    return fates;
+}
+
+/// @return the rounds of the last AllReduce as they were
+Json
+PlayRun(const Experiment& experiment, const ExperimentResult& result)
+{
+    Fates fates = FindFates(result);
+    RoundRange rounds;
+    if (!fates.empty())
+    {
+        const WorkloadList* first = result.handedOut.back().data();
+        rounds = {first, first + fates.size()};
+    }
+    return Player(experiment.topology, experiment.plan.roots, rounds, std::move(fates)).Play();
+}
+
+/// @return flows, rounds and marks of all AllReduces in time, and the use of the links
+Json
+MakeTimesJson(const Experiment& experiment, const ExperimentResult& result)
+{
+    WayTable ways(result.handedOut);
+    Json flows = Json::array();
+    Json cut = Json::array();
+    AddFlows(flows, result.flows, ARRIVED, ways);
+    AddFlows(cut, result.abortedFlows, ABORTED, ways);
+    AddFlows(cut, result.unfinishedFlows, UNFINISHED, ways);
+    Json rounds = Json::array();
+    for (const RoundSpan& span : result.roundSpans)
+    {
+        rounds.push_back({span.round, span.begin.GetNanoSeconds(), span.duration.GetNanoSeconds()});
+    }
+    return {{"flows", std::move(flows)},
+            {"flow_count", result.flows.size()},
+            {"cut", std::move(cut)},
+            {"cut_count", result.abortedFlows.size() + result.unfinishedFlows.size()},
+            {"ways", ways.Take()},
+            {"rounds", std::move(rounds)},
+            {"iterations", result.handedOut.size()},
+            {"marks", MakeMarksJson(result.marks)},
+            {"use", ComputeMeanUse(experiment.topology, result.links)}};
+}
+
 } // namespace
 
 Json
@@ -278,7 +451,7 @@ MakeScheduleView(const Topology& topology,
                  const AllReduceSchedule& schedule,
                  const std::string& scheduler)
 {
-    Json view = Player(topology, schedule).Play();
+    Json view = Player(topology, schedule.roots, MakeRoundRange(schedule.rounds)).Play();
     view["scheduler"] = scheduler;
     return view;
 }
@@ -286,17 +459,10 @@ MakeScheduleView(const Topology& topology,
 Json
 MakeRunView(const Experiment& experiment, const ExperimentResult& result)
 {
-    Json view = MakeScheduleView(experiment.topology, experiment.plan, experiment.schedulerName);
+    Json view = PlayRun(experiment, result);
+    view["scheduler"] = experiment.schedulerName;
     view["size"] = FormatSize(experiment.bytes);
-    Json rounds = Json::array();
-    for (const RoundSpan& span : result.roundSpans)
-    {
-        rounds.push_back({span.round, span.begin.GetNanoSeconds(), span.duration.GetNanoSeconds()});
-    }
-    view["run"] = {{"flows", MakeFlowsJson(result.flows)},
-                   {"flow_count", result.flows.size()},
-                   {"rounds", std::move(rounds)},
-                   {"use", ComputeMeanUse(experiment.topology, result.links)}};
+    view["run"] = MakeTimesJson(experiment, result);
     return view;
 }
 

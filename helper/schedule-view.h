@@ -36,12 +36,14 @@ nlohmann::ordered_json MakeScheduleView(const Topology& topology,
 /**
  * @ingroup allreduce
  *
- * The same for a packet run, with what happened in it: flows and rounds in time, and the use of
- * the links.
+ * The same for a packet run, from what really happened: the steps are the rounds of the last
+ * AllReduce as they were handed out, with what arrived of them; what was aborted, had not arrived
+ * when the run ended or never began is counted. Besides, of all AllReduces, flows, rounds, broken
+ * links and new plans in time, and the use of the links. Without faults the steps are the plan's.
  *
  * @param experiment what was run, with RunOptions::recordsFlows
  * @param result what came out
- * @return the view of its plan, with the run
+ * @return the view of the run
  */
 nlohmann::ordered_json MakeRunView(const Experiment& experiment, const ExperimentResult& result);
 

@@ -45,27 +45,46 @@ class EventWriter
         Write(event);
     }
 
-    void AddFlow(const AllReduceFlow& flow)
+    /// @param flow a flow
+    /// @param fate "", or what became of it if it did not arrive
+    void AddFlow(const AllReduceFlow& flow, const std::string& fate)
     {
         const std::string kind = ToString(flow.kind);
         const uint32_t thread = FindThread(flow);
-        Json event =
-            MakeSpan(kind + " chunk " + std::to_string(flow.chunk), flow.begin, flow.duration);
-        event["cat"] = kind;
+        const std::string name = kind + " chunk " + std::to_string(flow.chunk);
+        Json event = MakeSpan(fate.empty() ? name : fate + " " + name, flow.begin, flow.duration);
+        event["cat"] = fate.empty() ? kind : fate;
         event["pid"] = flow.source + 1;
         event["tid"] = thread;
         event["args"] = {{"to", flow.target}, {"bytes", flow.bytes}};
         Write(event);
     }
 
+    /// An instant that concerns all rows.
+    void AddMark(const RunMark& mark)
+    {
+        Write({{"name", mark.Describe()},
+               {"ph", "i"},
+               {"s", "g"},
+               {"ts", GetMicroSeconds(mark.time)},
+               {"cat", mark.kind == RunMark::REPLANNED ? "plan" : "link"},
+               {"pid", 0},
+               {"tid", 0}});
+    }
+
   private:
-    static Json MakeSpan(const std::string& name, Time begin, Time duration)
+    static double GetMicroSeconds(Time time)
     {
         constexpr double NS_PER_US = 1000;
+        return time.GetNanoSeconds() / NS_PER_US;
+    }
+
+    static Json MakeSpan(const std::string& name, Time begin, Time duration)
+    {
         return {{"name", name},
                 {"ph", "X"},
-                {"ts", begin.GetNanoSeconds() / NS_PER_US},
-                {"dur", duration.GetNanoSeconds() / NS_PER_US}};
+                {"ts", GetMicroSeconds(begin)},
+                {"dur", GetMicroSeconds(duration)}};
     }
 
     /// @return a thread of the sender that is free when the flow begins
@@ -109,24 +128,42 @@ class EventWriter
     std::map<NodeId, std::vector<Time>> m_threadEnds; //!< when the threads of a sender are free
 };
 
+/// A flow, and "" or what became of it if it did not arrive.
+using FlowAndFate = std::pair<const AllReduceFlow*, const char*>;
+
+void
+AddFlows(std::vector<FlowAndFate>& all, const std::vector<AllReduceFlow>& flows, const char* fate)
+{
+    for (const AllReduceFlow& flow : flows)
+    {
+        all.emplace_back(&flow, fate);
+    }
+}
+
 } // namespace
 
 void
-WriteTraceEvents(std::vector<AllReduceFlow> flows,
-                 const std::vector<RoundSpan>& rounds,
-                 std::ostream& out)
+WriteTraceEvents(const ExperimentResult& result, std::ostream& out)
 {
+    std::vector<FlowAndFate> flows;
+    AddFlows(flows, result.flows, "");
+    AddFlows(flows, result.abortedFlows, "aborted");
+    AddFlows(flows, result.unfinishedFlows, "unfinished");
     std::stable_sort(flows.begin(), flows.end(), [](const auto& x, const auto& y) {
-        return x.begin < y.begin;
+        return x.first->begin < y.first->begin;
     });
     EventWriter writer(out);
-    for (const RoundSpan& span : rounds)
+    for (const RoundSpan& span : result.roundSpans)
     {
         writer.AddRound(span);
     }
-    for (const AllReduceFlow& flow : flows)
+    for (const RunMark& mark : result.marks)
     {
-        writer.AddFlow(flow);
+        writer.AddMark(mark);
+    }
+    for (const auto& [flow, fate] : flows)
+    {
+        writer.AddFlow(*flow, fate);
     }
 }
 
@@ -134,8 +171,7 @@ void
 WriteTraceEvents(const AllReduceSchedule& schedule, std::ostream& out)
 {
     const Time length = MilliSeconds(1);
-    std::vector<AllReduceFlow> flows;
-    std::vector<RoundSpan> rounds;
+    ExperimentResult result;
     for (uint32_t round = 0; round < schedule.rounds.size(); ++round)
     {
         const Time begin = length * int64_t{round};
@@ -143,17 +179,17 @@ WriteTraceEvents(const AllReduceSchedule& schedule, std::ostream& out)
         for (std::size_t i = 0; i < workloads.GetSize(); ++i)
         {
             const Workload workload = workloads.Get(i);
-            flows.push_back({workload.chunk,
-                             workload.kind,
-                             workload.GetSource(),
-                             workload.GetTarget(),
-                             0,
-                             begin,
-                             length});
+            result.flows.push_back({workload.chunk,
+                                    workload.kind,
+                                    workload.GetSource(),
+                                    workload.GetTarget(),
+                                    0,
+                                    begin,
+                                    length});
         }
-        rounds.push_back({round, begin, length});
+        result.roundSpans.push_back({round, begin, length});
     }
-    WriteTraceEvents(std::move(flows), rounds, out);
+    WriteTraceEvents(result, out);
 }
 
 } // namespace ns3::allreduce

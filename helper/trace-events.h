@@ -7,11 +7,9 @@
 
 #include "run-experiment.h"
 
-#include "ns3/allreduce-application.h"
 #include "ns3/allreduce-schedule.h"
 
 #include <iosfwd>
-#include <vector>
 
 namespace ns3::allreduce
 {
@@ -19,17 +17,15 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Write rounds and flows in the JSON format of trace events, which ui.perfetto.dev and
- * chrome://tracing show: a process for the rounds and one for each server, whose threads are the
- * flows that it sends at the same time.
+ * Write a run in the JSON format of trace events, which ui.perfetto.dev and chrome://tracing show:
+ * a process for the rounds and one for each server, whose threads are the flows that it sends at
+ * the same time. Links that break or are mended and new plans are instants of all processes; flows
+ * that did not arrive have names that say so.
  *
- * @param flows the flows
- * @param rounds the rounds
+ * @param result what came out, with RunOptions::recordsFlows
  * @param out where to write
  */
-void WriteTraceEvents(std::vector<AllReduceFlow> flows,
-                      const std::vector<RoundSpan>& rounds,
-                      std::ostream& out);
+void WriteTraceEvents(const ExperimentResult& result, std::ostream& out);
 
 /**
  * @ingroup allreduce

@@ -29,6 +29,10 @@ AllReduceApplication::GetTypeId()
                             "All bytes of a flow to this server have arrived.",
                             MakeTraceSourceAccessor(&AllReduceApplication::m_flowFinished),
                             "ns3::allreduce::AllReduceApplication::FlowTracedCallback")
+            .AddTraceSource("FlowAborted",
+                            "A flow from this server is aborted, because a link broke.",
+                            MakeTraceSourceAccessor(&AllReduceApplication::m_flowAborted),
+                            "ns3::allreduce::AllReduceApplication::FlowTracedCallback")
             .AddTraceSource("ChunkReduced",
                             "All contributions to a chunk have been merged at this server.",
                             MakeTraceSourceAccessor(&AllReduceApplication::m_chunkReduced),
@@ -92,6 +96,12 @@ AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
 {
     m_bytesReceived += flow.bytes;
     m_flowFinished(flow);
+}
+
+void
+AllReduceApplication::NoteAborted(const AllReduceFlow& flow)
+{
+    m_flowAborted(flow);
 }
 
 void

@@ -28,6 +28,9 @@ struct AllReduceFlow
     uint64_t bytes{0};                       //!< how much it carries
     Time begin;                              //!< when it began
     Time duration;                           //!< how long it took; 0 while it has not finished
+    uint32_t iteration{0};                   //!< the AllReduce that it is part of, from 0
+    uint32_t round{0};                       //!< the round that it was planned for, from 0
+    uint32_t position{0};                    //!< its place in that round
 };
 
 /**
@@ -43,7 +46,7 @@ class AllReduceApplication : public Application
 {
   public:
     /**
-     * Signature of the trace sources FlowStarted and FlowFinished.
+     * Signature of the trace sources FlowStarted, FlowFinished and FlowAborted.
      *
      * @param flow the flow
      */
@@ -91,6 +94,9 @@ class AllReduceApplication : public Application
     /// @param flow a flow that has finished here
     void NoteReceived(const AllReduceFlow& flow);
 
+    /// @param flow a flow from here that was aborted, and how long it had lasted
+    void NoteAborted(const AllReduceFlow& flow);
+
     /// @param chunk a chunk of which all contributions have been merged at this server, its root
     void NoteReduced(ChunkId chunk);
 
@@ -110,6 +116,7 @@ class AllReduceApplication : public Application
     uint64_t m_bytesReceived{0};                         //!< see GetBytesReceived
     TracedCallback<const AllReduceFlow&> m_flowStarted;  //!< a flow begins here
     TracedCallback<const AllReduceFlow&> m_flowFinished; //!< a flow has arrived here
+    TracedCallback<const AllReduceFlow&> m_flowAborted;  //!< a flow from here was aborted
     TracedCallback<ChunkId> m_chunkReduced;              //!< a chunk's sum is final here
     TracedCallback<Time> m_done;                         //!< this server has all sums
 };

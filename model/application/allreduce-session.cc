@@ -106,6 +106,14 @@ AllReduceSession::AddTraceSources(TypeId tid)
                         "The last workload of a round has arrived.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_roundEnded),
                         "ns3::allreduce::AllReduceSession::RoundEndedTracedCallback")
+        .AddTraceSource("HandedOut",
+                        "Rounds are about to begin: the number of the first, and the rounds.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_handedOut),
+                        "ns3::allreduce::AllReduceSession::HandedOutTracedCallback")
+        .AddTraceSource("Replanned",
+                        "What is left was planned anew: from which round on, and by whom.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_replanned),
+                        "ns3::allreduce::AllReduceSession::ReplannedTracedCallback")
         .AddTraceSource("Done",
                         "An AllReduce is done; how long it took.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_done),
@@ -282,6 +290,7 @@ AllReduceSession::GoOn()
     {
         return; // A link that comes back goes on; the watchdog does not wait for it forever.
     }
+    const uint32_t nReplans = GetNReplans();
     try
     {
         m_nextRounds = AskScheduler();
@@ -290,6 +299,10 @@ AllReduceSession::GoOn()
     {
         Fail(error.what());
         return;
+    }
+    if (GetNReplans() > nReplans)
+    {
+        m_replanned(m_firstRound, m_prover.GetLastReplanner());
     }
     if (UsesMessages() && !m_hasBegun)
     {
@@ -363,6 +376,7 @@ AllReduceSession::BeginRounds()
         m_hasBegun = true;
         m_begin = Simulator::Now();
     }
+    m_handedOut(m_firstRound, m_nextRounds);
     const WorkloadList first = m_nextRounds.front();
     m_isHalted = false;
     m_dispatcher->Load(std::move(m_nextRounds));
@@ -577,7 +591,10 @@ AllReduceSession::BeginWorkload(uint32_t index)
                    workload.GetTarget(),
                    GetChunkBytes(workload.chunk),
                    Simulator::Now(),
-                   Time(0)};
+                   Time(0),
+                   static_cast<uint32_t>(m_durations.size()),
+                   m_firstRound + m_dispatcher->GetRound(index),
+                   m_dispatcher->GetPosition(index)};
     flight.way = m_network->GetLinks(Path(workload.path.begin(), workload.path.end()));
     if (m_data)
     {
@@ -758,6 +775,9 @@ AllReduceSession::AbortFlightsOver(LinkId link)
                             std::move(flight->second.parcel));
         }
         ++m_nAborted;
+        AllReduceFlow& flow = flight->second.flow;
+        flow.duration = Simulator::Now() - flow.begin;
+        m_applications[flow.source]->NoteAborted(flow);
         flight = m_flights.erase(flight);
     }
 }

@@ -86,6 +86,24 @@ class AllReduceSession : public Object
     typedef void (*RoundEndedTracedCallback)(uint32_t round, Time duration);
 
     /**
+     * Signature of the trace source HandedOut.
+     *
+     * @param first number of the first of the rounds, from 0; those that were handed out before
+     *        with this number or a higher one will not begin
+     * @param rounds the rounds
+     */
+    typedef void (*HandedOutTracedCallback)(uint32_t first,
+                                            const std::vector<WorkloadList>& rounds);
+
+    /**
+     * Signature of the trace source Replanned.
+     *
+     * @param first number of the first round of the new plan, from 0
+     * @param planner who made it, by the name that users know
+     */
+    typedef void (*ReplannedTracedCallback)(uint32_t first, const std::string& planner);
+
+    /**
      * Signature of the trace source Failed.
      *
      * @param reason why
@@ -288,6 +306,11 @@ class AllReduceSession : public Object
     TracedCallback<Time> m_done;                 //!< an AllReduce is done
     TracedCallback<> m_finished;                 //!< all AllReduces are done
     TracedCallback<const std::string&> m_failed; //!< the session has failed
+
+    /// What is left has a new plan.
+    TracedCallback<uint32_t, const std::string&> m_replanned;
+    /// Rounds are about to begin.
+    TracedCallback<uint32_t, const std::vector<WorkloadList>&> m_handedOut;
 };
 
 } // namespace ns3::allreduce

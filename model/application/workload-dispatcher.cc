@@ -301,6 +301,12 @@ WorkloadDispatcher::GetRound(uint32_t index) const
     return m_entries[index].round;
 }
 
+uint32_t
+WorkloadDispatcher::GetPosition(uint32_t index) const
+{
+    return m_entries[index].position;
+}
+
 uint64_t
 WorkloadDispatcher::GetRate(uint32_t index) const
 {

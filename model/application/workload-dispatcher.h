@@ -98,6 +98,12 @@ class WorkloadDispatcher
 
     /**
      * @param index a workload
+     * @return its place in its round
+     */
+    uint32_t GetPosition(uint32_t index) const;
+
+    /**
+     * @param index a workload
      * @return what it gets of the links on its path, in bit/s
      */
     uint64_t GetRate(uint32_t index) const;

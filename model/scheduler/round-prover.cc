@@ -171,6 +171,7 @@ RoundProver::NoteRest(const AllReduceScheduler& scheduler)
     {
         name = GetSchedulerName(scheduler);
     }
+    m_lastReplanner = name;
     if (std::find(m_replanners.begin(), m_replanners.end(), name) == m_replanners.end())
     {
         m_replanners.push_back(std::move(name));
@@ -205,6 +206,12 @@ const std::vector<std::string>&
 RoundProver::GetReplanners() const
 {
     return m_replanners;
+}
+
+const std::string&
+RoundProver::GetLastReplanner() const
+{
+    return m_lastReplanner;
 }
 
 } // namespace ns3::allreduce

@@ -85,6 +85,9 @@ class RoundProver
     /// @return the names of those who planned that, each once, in order
     const std::vector<std::string>& GetReplanners() const;
 
+    /// @return who planned that the last time; "" if nobody has
+    const std::string& GetLastReplanner() const;
+
   private:
     /// A whole plan, or what is left of it, is about to be used.
     void Adopt(const AllReduceScheduler& scheduler,
@@ -111,6 +114,7 @@ class RoundProver
     uint32_t m_nProofs{0};                 //!< see GetNProofs
     uint32_t m_nRests{0};                  //!< see GetNRests
     std::vector<std::string> m_replanners; //!< see GetReplanners
+    std::string m_lastReplanner;           //!< see GetLastReplanner
 };
 
 } // namespace ns3::allreduce

@@ -72,7 +72,10 @@ function moveSlider(page, round) {
             status: document.getElementById("status").textContent,
             flows: document.getElementById("flows").children.length,
             cells: document.getElementById("cells").toDataURL(),
-            traffic: document.querySelectorAll(".traffic").length};
+            traffic: document.querySelectorAll(".traffic").length,
+            down: document.querySelectorAll(".down").length,
+            marks: document.getElementById("stepMarks").hidden ? ""
+              : document.getElementById("stepMarks").textContent};
   })()`);
 }
 
@@ -82,13 +85,15 @@ async function checkSlider(page, {name}) {
     rounds: view.steps[view.steps.length - 1].round})`);
   const begin = await moveSlider(page, 0);
   check(`${name}: nothing moves before the first round`, begin.traffic === 0 && begin.status.includes("0 flows"));
-  check(`${name}: all begin with partial sums`, begin.status.endsWith(`partial sums: ${servers * chunks}`));
+  check(`${name}: all begin with partial sums`, begin.status.includes(`partial sums: ${servers * chunks}`));
   const middle = await moveSlider(page, Math.ceil(last / 2));
   check(`${name}: the slider changes the drawing`, middle.drawing !== begin.drawing && middle.traffic > 0);
   const flows = await page.evaluate(`view.steps[${Math.ceil(last / 2)}].flow_count`);
   check(`${name}: the number of flows`, middle.status.includes(`: ${flows} flows,`), middle.status);
   if (!isAggregated) {
-    check(`${name}: every flow is listed`, middle.flows === flows);
+    const cut = await page.evaluate(`((step) => (step.aborted || 0) + (step.unfinished || 0))(
+      view.steps[${Math.ceil(last / 2)}])`);
+    check(`${name}: every flow is listed`, middle.flows === flows + cut);
     check(`${name}: the slider changes what servers hold`, middle.cells !== begin.cells);
   }
   const end = await moveSlider(page, last);
@@ -125,20 +130,28 @@ async function checkPlay(page, {name}) {
   check(`${name}: play moves the slider`, reached > 0, reached);
 }
 
+/// Lets expressions point at a place in the chart of flows, in its own coordinates.
+function definePointing(page) {
+  return page.evaluate(`window.pointAtGantt = (x, y) => {
+    const canvas = get("ganttChart");
+    const box = canvas.getBoundingClientRect();
+    const scale = canvas.clientWidth / parseFloat(canvas.style.width);
+    canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x * scale, clientY: box.top + y * scale}));
+  }; 0`);
+}
+
 /// Points at the middle of the first flow's bar in every kind of row.
 async function checkGantt(page, {name}) {
+  await definePointing(page);
   const hover = await page.evaluate(`(() => {
-    const [canvas, select] = [get("ganttChart"), get("ganttRows")];
+    const select = get("ganttRows");
     return [...select.options].filter((option) => !option.hidden).map(({value}) => {
       select.value = value;
       select.dispatchEvent(new Event("change"));
-      const [, flows] = makeGanttRows(value)[0];
-      const first = flows.reduce((least, flow) => flow[4] < least[4] ? flow : least);
-      const last = view.run.flows.reduce((most, flow) => Math.max(most, flow[4] + flow[5]), 0);
-      const box = canvas.getBoundingClientRect();
-      const scale = canvas.clientWidth / parseFloat(canvas.style.width);
-      const x = (84 + 1060 * (first[4] + first[5] / 2) / last) * scale;
-      canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x, clientY: box.top + 4}));
+      const rows = makeGanttRows(value);
+      const {top, last} = makeGanttBox(rows);
+      const first = rows[0][1].reduce((least, flow) => flow[4] < least[4] ? flow : least);
+      pointAtGantt((84 + 1060 * (first[4] + first[5] / 2) / last), top + 4);
       return [value, get("ganttHover").textContent, first];
     });
   })()`);
@@ -147,6 +160,50 @@ async function checkGantt(page, {name}) {
     const expected = `of chunk ${chunk} from server ${source} to server ${target}:`;
     check(`${name}: pointing at a flow by ${rows}`, text.includes(expected), `${text}, not ${expected}`);
   }
+}
+
+/// Without faults nothing speaks of them; with them every one is listed, and what was aborted looks different.
+async function checkFaults(page, {name}, {marks, aborted, iterations = 1}) {
+  const shown = await page.evaluate(`({lines: [...get("ganttMarks").children].map((line) => line.textContent),
+    isHidden: get("ganttMarks").hidden, keys: get("ganttKeys").textContent, note: get("ganttNote").textContent,
+    height: makeGanttBox([]).top, cut: view.run.cut.length,
+    aborted: view.steps.reduce((sum, step) => sum + (step.aborted || 0), 0)})`);
+  check(`${name}: every mark is listed`, shown.lines.length === marks.length && shown.isHidden === !marks.length &&
+    marks.every((mark, i) => shown.lines[i].endsWith(mark)), shown.lines.join("; "));
+  check(`${name}: room for marks only where there are some`, (shown.height > 0) === marks.length > 0);
+  check(`${name}: the key of aborted flows`, shown.keys === "reducebroadcast" + (aborted ? "aborted" : ""), shown.keys);
+  check(`${name}: aborted flows are counted`, shown.cut === aborted &&
+    shown.note.includes("did not arrive") === aborted > 0, shown.note);
+  check(`${name}: and are in the last AllReduce`, iterations > 1 || shown.aborted === aborted, shown.aborted);
+  check(`${name}: says how many AllReduces there were`, shown.note.includes("AllReduces") === iterations > 1 &&
+    (await moveSlider(page, 1)).status.includes(`last of ${iterations} AllReduces`) === iterations > 1);
+}
+
+/// A link breaks and is mended: at their steps that is said and drawn, and pointing at marks and flows names them.
+async function checkBroken(page, {name}) {
+  await definePointing(page);
+  const steps = [];
+  const nSteps = await page.evaluate("view.steps.length");
+  for (let i = 0; i < nSteps; ++i) steps.push(await moveSlider(page, i));
+  const find = (text) => steps.findIndex((step) => step.marks.includes(text));
+  const [broke, mended] = [find("link 0-16 broke"), find("link 0-16 was mended")];
+  check(`${name}: steps say what broke`, broke > 0 && mended > broke, `${broke}, ${mended}`);
+  check(`${name}: and what was aborted`, find("flows of this step aborted") === broke);
+  check(`${name}: and who planned`, find("greedy planned what was left") === broke + 1);
+  check(`${name}: the link is drawn as broken as long as it is`, steps.every(({down}, i) =>
+    down === (i >= broke && i < mended ? 1 : 0)), steps.map(({down}) => down).join());
+  const texts = await page.evaluate(`(() => {
+    get("ganttRows").value = "sender";
+    drawGantt();
+    const rows = makeGanttRows("sender");
+    const {left, width, top, high, last} = makeGanttBox(rows);
+    const texts = view.run.marks.map((mark) => {
+      pointAtGantt(left + width * mark.time / last, top / 2);
+      return get("ganttHover").textContent.includes(mark.text);
+    });
+    return [...texts, ...view.run.cut.map((flow) => describeFlow(flow).includes("was aborted after"))];
+  })()`);
+  check(`${name}: pointing at marks and at aborted flows`, texts.every(Boolean), texts.join());
 }
 
 /// Contrast as WCAG defines it: 4.5 for texts, 1.3 for what is drawn next to its background.
@@ -209,7 +266,9 @@ async function checkNarrow(browser, made) {
   check(`${made.name}: fits on a telephone`, width <= 420, width);
 }
 
-async function checkPage(browser, made, sections, round = 0) {
+const NO_FAULTS = {marks: [], aborted: 0};
+
+async function checkPage(browser, made, sections, round = 0, faults = NO_FAULTS) {
   await checkNarrow(browser, made);
   for (const dark of [true, false]) {
     const page = await Page.open(browser, made.page, {dark});
@@ -222,7 +281,11 @@ async function checkPage(browser, made, sections, round = 0) {
       await checkCells(page, made);
       await checkModes(page, made);
     }
-    if (sections.includes("gantt")) await checkGantt(page, made);
+    if (sections.includes("gantt")) {
+      await checkGantt(page, made);
+      await checkFaults(page, made, faults);
+    }
+    if (faults.marks.length && !faults.iterations) await checkBroken(page, made);
     await checkLayout(page, made);
     check(`${made.name}: no complaints`, page.complaints.length === 0, page.complaints.join("; "));
     if (round) await moveSlider(page, round);
@@ -256,10 +319,33 @@ async function checkAll(browser) {
     "--chunks-per-server=1"]), plan, 400);
   await checkPage(browser, run("one", "allreduce-run", ["--topology=bcube:2,1", "--bytes=256KiB"]),
     [...plan, "gantt"], 2);
+  await checkFailures(browser);
   await checkPage(browser, run("compare", "allreduce-compare", ["--topologies=bcube:2,1;dcell:2,1", "--sizes=1MiB",
     "--schedulers=ring,greedy", "--transport=raw"]), [...plan, "gantt"]);
   await checkPage(browser, run("cluster", "allreduce-cluster", ["--slots=60"]), ["results", "cluster"]);
   if (fs.existsSync(path.join(binDir, "allreduce-train"))) await checkTraining(browser);
+}
+
+/// What ran is shown, not what was planned: a link breaks, and is mended.
+async function checkFailures(browser) {
+  const sections = ["results", "schedule", "heat", "gantt"];
+  const [broke, mended, planned] = ["link 0-16 broke", "link 0-16 was mended", "greedy planned what was left"];
+  for (const sync of ["barrier", "dependency"]) {
+    const made = run(`failure-${sync}`, "allreduce-run", ["--topology=bcube:4,1", "--bytes=4MiB", "--transport=raw",
+      `--sync=${sync}`, "--fail=0-16@1ms,2ms"]);
+    const [{rounds, replans, aborted}] = made.rows;
+    check(`${made.name}: a failure that matters`, rounds > 30 && aborted > 0 && replans > 0);
+    const marks = [broke, planned, mended, ...(replans > 1 ? [planned] : [])];
+    await checkPage(browser, made, sections, 8, {marks, aborted});
+  }
+  const several = run("several", "allreduce-run", ["--topology=bcube:4,1", "--bytes=1MiB", "--transport=raw",
+    "--iterations=3", "--fail=0-16@1ms"]);
+  await checkPage(browser, several, sections, 1, {marks: [broke, planned, "greedy planned anew"],
+    aborted: several.rows[0].aborted, iterations: 3});
+  const page = await Page.open(browser, several.page);
+  const first = await moveSlider(page, 0);
+  check("several: a link that broke before", first.marks === "down before this AllReduce began: 0-16", first.marks);
+  check("several: and is still down", first.down === 1, first.down);
 }
 
 async function checkTraining(browser) {
