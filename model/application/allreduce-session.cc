@@ -314,7 +314,9 @@ AllReduceSession::GoOn()
         return;
     }
     m_isPrepared = true;
-    m_transport->Prepare(FindFirstTransfers(), MakeCallback(&AllReduceSession::BeginRounds, this));
+    m_transport->Prepare(FindFirstTransfers(),
+                         m_sync == DEPENDENCY,
+                         MakeCallback(&AllReduceSession::BeginRounds, this));
 }
 
 std::vector<TransferPlan>

@@ -50,7 +50,9 @@ AllReduceTransport::DoDispose()
 }
 
 void
-AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready)
+AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers,
+                            bool all,
+                            ReadyCallback ready)
 {
     ready();
 }

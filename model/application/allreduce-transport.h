@@ -141,13 +141,13 @@ class AllReduceTransport : public Object
     virtual std::string DescribeProgress(TransferId id) const = 0;
 
     /**
-     * Get ready for the first transfers along some paths, as far as that pays. Nothing else may be
-     * asked for in between.
+     * Get ready for the first transfers along some paths. Nothing else may be asked for in between.
      *
      * @param transfers what is to be sent first along each path
+     * @param all whether to get ready for all of them, or as far as it pays for each by itself
      * @param ready told when all is ready, at once if there is nothing to be done
      */
-    virtual void Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready);
+    virtual void Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready);
 
     /// @return what Prepare still waits for, as "no connection along 0-4-1"; "" if for nothing
     virtual std::string DescribePreparation() const;

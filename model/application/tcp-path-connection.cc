@@ -132,8 +132,11 @@ TcpPathConnection::Send(const Transfer& transfer)
     Item item;
     item.transfer = transfer;
     item.data.resize(transfer.payload ? transfer.bytes : 0);
-    const Item* next = FindNext();
-    item.virtualTime = next ? next->virtualTime : 0;
+    if (const Item* next = FindNext())
+    {
+        // What waits in the socket's buffer has been written, but nobody has been served with it.
+        item.virtualTime = next->virtualTime - m_sender->GetNUnsent() / GetRate();
+    }
     m_items.push_back(std::move(item));
     UpdateRate();
     if (m_isOpen)
@@ -142,17 +145,24 @@ TcpPathConnection::Send(const Transfer& transfer)
     }
 }
 
-void
-TcpPathConnection::UpdateRate()
+double
+TcpPathConnection::GetRate() const
 {
-    uint64_t rate = 0;
+    double rate = 0;
     for (const Item& item : m_items)
     {
         rate += item.isSent ? 0 : item.transfer.rateBps;
     }
+    return rate;
+}
+
+void
+TcpPathConnection::UpdateRate()
+{
+    const double rate = GetRate();
     if (m_settings.isPaced && rate > 0)
     {
-        m_sender->SetPacingRate(std::min(rate, m_slowestBps));
+        m_sender->SetPacingRate(std::min<double>(rate, m_slowestBps));
     }
 }
 

@@ -89,7 +89,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         uint64_t written{0};   //!< bytes given to TCP
         uint64_t received{0};  //!< bytes that have arrived
         uint64_t end{0};       //!< where in the stream its last byte is, once it is written
-        double virtualTime{0}; //!< when it would have come so far at its own rate
+        double virtualTime{0}; //!< bytes written over its rate, since the first of those beside it
         bool isSent{false};    //!< the sender has been told that it is done
         Bytes data;            //!< what has arrived, if it matters
     };
@@ -110,6 +110,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();
+    double GetRate() const;
     void UpdateRate();
     void Read(Ptr<Socket> socket);
     void Store(Ptr<Packet> packet);

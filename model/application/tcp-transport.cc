@@ -65,9 +65,10 @@ TcpTransport::GetTypeId()
                                           MakeBooleanAccessor(&TcpTransport::m_isPaced),
                                           MakeBooleanChecker())
                             .AddAttribute("ConnectAhead",
-                                          "A connection is opened before the AllReduce begins if "
-                                          "its set-up would make the first transfer longer by "
-                                          "more than this share. 0: all that the plan needs.",
+                                          "In barrier mode a connection is opened before the "
+                                          "AllReduce begins if its set-up would make the first "
+                                          "transfer longer by more than this share. 0: all that "
+                                          "the plan needs.",
                                           DoubleValue(0.08),
                                           MakeDoubleAccessor(&TcpTransport::m_connectAhead),
                                           MakeDoubleChecker<double>(0));
@@ -118,14 +119,14 @@ TcpTransport::Connect(const Path& path, ReadyCallback ready)
 }
 
 void
-TcpTransport::Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready)
+TcpTransport::Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready)
 {
     m_ready = ready;
     m_nAwaited = 1;
     for (const TransferPlan& transfer : transfers)
     {
-        if (IsConnectedAhead(GetNetwork().GetTopology(), GetMtu(), transfer) &&
-            m_connections.count(transfer.path) == 0)
+        const bool pays = IsConnectedAhead(GetNetwork().GetTopology(), GetMtu(), transfer);
+        if ((all || pays) && m_connections.count(transfer.path) == 0)
         {
             ++m_nAwaited;
             m_connections[transfer.path] =

@@ -27,7 +27,8 @@ class TcpPathConnection;
  *
  * A connection whose set-up would make its first transfer notably longer (see ConnectAhead) is
  * opened before the AllReduce begins, as communication libraries do, if the plan is known then; it
- * starts with a window that fills its path. Others are opened when they are first needed.
+ * starts with a window that fills its path. Others are opened when they are first needed. Without
+ * barriers, where a late transfer makes all that follow late, all are opened before.
  */
 class TcpTransport : public AllReduceTransport
 {
@@ -42,7 +43,9 @@ class TcpTransport : public AllReduceTransport
     void Cancel(TransferId id) override;
     void Close() override;
     std::string DescribeProgress(TransferId id) const override;
-    void Prepare(const std::vector<TransferPlan>& transfers, ReadyCallback ready) override;
+    void Prepare(const std::vector<TransferPlan>& transfers,
+                 bool all,
+                 ReadyCallback ready) override;
     std::string DescribePreparation() const override;
     FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const override;
     double GetSetupSeconds(const Topology& topology,

@@ -20,6 +20,7 @@
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
 #include "ns3/scheduler-factory.h"
+#include "ns3/topology-file.h"
 #include "ns3/worker-processes.h"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ struct Options
     std::string mostBytes{"64MiB"};             //!< of the largest gradient
     std::string leastBytes{"64KiB"};            //!< of the smallest
     std::string output;                         //!< where all rows go
+    std::string networks;                       //!< how the names of files with networks begin
     uint32_t nJobs{GetNCores()};                //!< processes at a time
 };
 
@@ -79,11 +81,24 @@ RunOnce(const Experiment& experiment, const std::string& transport, const std::s
     return row;
 }
 
+/// Writes a network to a file, to look at and to run by itself.
+void
+WriteNetwork(const Topology& topology, const std::string& path)
+{
+    OutputFile file("--write-networks", path);
+    WriteTopologyJson(topology, file.Get());
+    file.Finish();
+}
+
 /// Runs all transports with all schedulers on one network; @return rows as text
 std::string
 RunNetwork(uint64_t seed, const Options& options)
 {
     const Topology topology = DrawNetwork(seed, options.mostServers);
+    if (!options.networks.empty())
+    {
+        WriteNetwork(topology, options.networks + std::to_string(seed) + ".json");
+    }
     const uint64_t bytes = DrawBytes(seed, options);
     const uint32_t chunksPerServer = 1 + seed % 3;
     const auto names = options.schedulers == std::vector<std::string>{"all"} ? GetSchedulerNames()
@@ -237,6 +252,7 @@ Run(int argc, char* argv[])
     parser.Add("sync", options.syncs, ',', "barrier, dependency or both");
     parser.Add("least-bytes", options.leastBytes, "size of the smallest gradient");
     parser.Add("most-bytes", options.mostBytes, "size of the largest gradient");
+    parser.Add("write-networks", options.networks, "write each network to PREFIXSEED.json");
     parser.Add("output", options.output, "write all rows to this JSON file");
     parser.Add("jobs", options.nJobs, "processes at a time");
     if (!parser.Parse(argc, argv))
