@@ -6,11 +6,15 @@
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
+#include "ns3/simulator.h"
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <map>
 
 namespace ns3::allreduce
 {
@@ -132,37 +136,51 @@ TcpPathConnection::Send(const Transfer& transfer)
     Item item;
     item.transfer = transfer;
     item.data.resize(transfer.payload ? transfer.bytes : 0);
-    if (const Item* next = FindNext())
-    {
-        // What waits in the socket's buffer has been written, but nobody has been served with it.
-        item.virtualTime = next->virtualTime - m_sender->GetNUnsent() / GetRate();
-    }
+    item.virtualTime = FindServedTime();
     m_items.push_back(std::move(item));
     UpdateRate();
-    if (m_isOpen)
+    if (m_isOpen && m_writing.IsExpired())
     {
-        Write(m_sender, m_sender->GetTxAvailable());
+        // Others may begin at the same time, and should not wait behind a buffer full of this one.
+        m_writing = Simulator::ScheduleNow(&TcpPathConnection::Write, this, m_sender, 0);
     }
 }
 
 double
-TcpPathConnection::GetRate() const
+TcpPathConnection::FindServedTime() const
 {
-    double rate = 0;
+    // What waits in the socket's buffer has been written, but nobody has been served with it.
+    std::map<TransferId, uint64_t> nUnsent;
+    uint64_t left = m_sender->GetNUnsent();
+    for (auto piece = m_stream.rbegin(); piece != m_stream.rend() && left > 0; ++piece)
+    {
+        const uint64_t size = std::min<uint64_t>(left, piece->size);
+        nUnsent[piece->transfer] += size;
+        left -= size;
+    }
+    double least = std::numeric_limits<double>::infinity();
     for (const Item& item : m_items)
     {
-        rate += item.isSent ? 0 : item.transfer.rateBps;
+        if (!item.isSent)
+        {
+            const double waiting = nUnsent[item.transfer.id];
+            least = std::min(least, item.virtualTime - waiting / item.transfer.rateBps);
+        }
     }
-    return rate;
+    return std::isinf(least) ? 0 : least;
 }
 
 void
 TcpPathConnection::UpdateRate()
 {
-    const double rate = GetRate();
+    uint64_t rate = 0;
+    for (const Item& item : m_items)
+    {
+        rate += item.isSent ? 0 : item.transfer.rateBps;
+    }
     if (m_settings.isPaced && rate > 0)
     {
-        m_sender->SetPacingRate(std::min<double>(rate, m_slowestBps));
+        m_sender->SetPacingRate(std::min(rate, m_slowestBps));
     }
 }
 
@@ -318,6 +336,7 @@ void
 TcpPathConnection::Release()
 {
     m_isOpen = false;
+    m_writing.Cancel();
     m_items.clear();
     m_stream.clear();
     m_callbacks.ready = AllReduceTransport::ReadyCallback();

@@ -8,6 +8,7 @@
 #include "allreduce-transport.h"
 #include "paced-tcp-socket.h"
 
+#include "ns3/event-id.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/socket.h"
 
@@ -110,7 +111,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();
-    double GetRate() const;
+    double FindServedTime() const;
     void UpdateRate();
     void Read(Ptr<Socket> socket);
     void Store(Ptr<Packet> packet);
@@ -125,6 +126,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Ptr<Socket> m_listener;       //!< waits at the receiver
     Ptr<PacedTcpSocket> m_sender; //!< at the sender
     Ptr<Socket> m_receiver;       //!< at the receiver
+    EventId m_writing;            //!< writes what has come
     bool m_isOpen{false};         //!< whether data can be written
 };
 
