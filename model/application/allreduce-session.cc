@@ -371,7 +371,7 @@ AllReduceSession::BeginRounds()
 {
     if (!m_isRunning || m_nextRounds.empty())
     {
-        return; // A link broke in the meantime, and the rounds began without waiting.
+        return; // A link broke in the meantime: others begin, or have begun without waiting.
     }
     if (!m_hasBegun)
     {
@@ -381,6 +381,7 @@ AllReduceSession::BeginRounds()
     m_handedOut(m_firstRound, m_nextRounds);
     const WorkloadList first = m_nextRounds.front();
     m_isHalted = false;
+    ++m_epoch;
     m_dispatcher->Load(std::move(m_nextRounds));
     m_nextRounds.clear();
     m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
@@ -746,8 +747,8 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         AbortFlightsOver(link);
         DropMessagesOver(link);
         m_dispatcher->Halt();
+        m_nextRounds.clear();
         m_isHalted = true;
-        ++m_epoch;
     }
     if (m_flights.empty())
     {

@@ -22,6 +22,8 @@ namespace
 constexpr double NEAR_IDEAL = 1.02;
 /// Larger plans are not tried, but for the first.
 constexpr uint64_t MOST_WORKLOADS = 200'000;
+/// Larger plans are not tried if smaller ones were no better twice in a row.
+constexpr uint64_t FEW_WORKLOADS = 20'000;
 
 /// @return how many workloads a plan has at least
 uint64_t
@@ -63,16 +65,17 @@ ChooseChunks(const Topology& topology,
     };
     constexpr uint32_t MOST_TIMES = 16;
     uint32_t nInVain = 0;
-    for (uint32_t times = 2; times <= MOST_TIMES && nInVain < 2; times *= 2)
+    for (uint32_t times = 2; times <= MOST_TIMES; times *= 2)
     {
-        if (best.predictedSeconds <= enough ||
-            CountLeastWorkloads(topology, times * nPorts) > MOST_WORKLOADS)
+        const uint64_t nWorkloads = CountLeastWorkloads(topology, times * nPorts);
+        if (best.predictedSeconds <= enough || nWorkloads > MOST_WORKLOADS ||
+            (nInVain >= 2 && nWorkloads > FEW_WORKLOADS))
         {
             break;
         }
         nInVain = improve(times * nPorts) ? 0 : nInVain + 1;
     }
-    if (nPorts > 1 && best.chunksPerServer == nPorts && best.predictedSeconds > enough)
+    if (nPorts > 1 && best.predictedSeconds > enough)
     {
         improve(1);
     }

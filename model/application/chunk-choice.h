@@ -34,9 +34,9 @@ struct ChunkChoice
  * chunks mean few rounds, each of which costs the delay of its longest path; many keep links busy
  * that few cannot.
  *
- * The search begins with the number of ports and ends early where more cannot help: when the
- * prediction is within 2 % of the ideal, or when more chunks were no better twice in a row. Numbers
- * for which a plan would have more than 200,000 workloads are not tried.
+ * The search begins with the number of ports and ends when the prediction is within 2 % of the
+ * ideal. Numbers for which a plan would have more than 200,000 workloads are not tried, nor those
+ * for which it would have more than 20,000 if more chunks were no better twice in a row.
  *
  * @param topology the network
  * @param makeScheduler makes a scheduler for each plan

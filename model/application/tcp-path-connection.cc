@@ -59,6 +59,8 @@ TcpPathConnection::SetUp(Ptr<Socket> socket) const
     {
         socket->SetAttribute("InitialCwnd", UintegerValue(m_settings.firstWindow));
     }
+    const auto tcp = DynamicCast<TcpSocketBase>(socket);
+    tcp->SetMinRto(std::max(tcp->GetMinRto(), m_settings.leastTimeout));
     socket->Bind();
 }
 
@@ -178,10 +180,13 @@ TcpPathConnection::UpdateRate()
     {
         rate += item.isSent ? 0 : item.transfer.rateBps;
     }
-    if (m_settings.isPaced && rate > 0)
+    if (!m_settings.isPaced || rate == 0)
     {
-        m_sender->SetPacingRate(std::min(rate, m_slowestBps));
+        return;
     }
+    // TCP paces data without headers. A connection that has its path for itself is held up by the
+    // link; of those that share one, the headers would fill its queue.
+    m_sender->SetPacingRate(rate >= m_slowestBps ? m_slowestBps : rate * m_settings.dataShare);
 }
 
 TcpPathConnection::Item*

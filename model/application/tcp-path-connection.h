@@ -44,6 +44,8 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         uint32_t buffer;      //!< bytes that a socket holds; 0: as many as it would anyway
         uint32_t ackEvery;    //!< segments that an acknowledgement stands for
         uint32_t firstWindow; //!< segments before the first acknowledgement; 0: as TCP would anyway
+        Time leastTimeout;    //!< no segment is sent again before this
+        double dataShare;     //!< of data in what a full segment takes on the wire
         bool isPaced;         //!< keep to the transfers' rates
     };
 

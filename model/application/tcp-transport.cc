@@ -105,7 +105,8 @@ TcpTransport::Send(const Transfer& transfer)
 Ptr<TcpPathConnection>
 TcpTransport::Connect(const Path& path, ReadyCallback ready)
 {
-    const uint32_t segment = GetFrameFormat(path.size() - 1, GetMtu()).payload;
+    const FrameFormat format = GetFrameFormat(path.size() - 1, GetMtu());
+    const uint32_t segment = format.payload;
     const Windows windows = ComputeWindows(GetNetwork().GetTopology(), GetMtu(), path);
     return Create<TcpPathConnection>(
         GetNetwork(),
@@ -114,6 +115,8 @@ TcpTransport::Connect(const Path& path, ReadyCallback ready)
                                     windows.buffer * segment,
                                     windows.ackEvery,
                                     m_isPaced && !ready.IsNull() ? windows.buffer : 0,
+                                    Seconds(windows.seconds),
+                                    8.0 * format.payload / format.GetFrameBits(),
                                     m_isPaced},
         TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this), ready});
 }
@@ -228,6 +231,7 @@ TcpTransport::ComputeWindows(const Topology& topology, uint32_t mtu, const Path&
         // in whose way it is.
         const double filling = std::ceil(roundTrip / interval) + 3 * ackEvery;
         windows.buffer = std::max<double>(m_bufferFrames, filling);
+        windows.seconds = roundTrip + windows.buffer * interval;
     }
     windows.congestion = congestion;
     windows.first = std::min<uint64_t>(congestion, LARGEST_FIRST_WINDOW / format.payload);

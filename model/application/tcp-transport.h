@@ -61,6 +61,7 @@ class TcpTransport : public AllReduceTransport
     struct Windows
     {
         uint32_t buffer;     //!< that a socket holds; 0: as TCP's own attributes say
+        double seconds;      //!< that a buffer takes to be sent and acknowledged
         uint32_t congestion; //!< of TCP's congestion control at first
         uint32_t first;      //!< that can be sent before the first acknowledgement
         uint32_t ackEvery;   //!< that an acknowledgement stands for

@@ -5,12 +5,14 @@
 #include "topology-modifiers.h"
 
 #include "allreduce-error.h"
+#include "allreduce-units.h"
 #include "link-capacities.h"
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <sstream>
@@ -207,6 +209,17 @@ WithUnitRate(const Topology& topology, uint64_t unitRateBps)
     for (Link& link : links)
     {
         const auto rate = static_cast<long double>(link.rateBps) * unit.capacity / unit.rateBps;
+        if (rate * unitRateBps > std::numeric_limits<int64_t>::max())
+        {
+            FailInput(topology.GetName(),
+                      ": link ",
+                      link.a,
+                      "-",
+                      link.b,
+                      ": with unit flows of ",
+                      FormatRate(unitRateBps),
+                      " it would be too fast, expected less than 2^63 bit/s");
+        }
         link.rateBps = std::max(1LL, std::llroundl(rate * unitRateBps));
     }
     return topology.WithLinks(topology.GetName(), std::move(links));
