@@ -492,6 +492,27 @@ class ControlTestCase : public DataCentreTestCase
         {
             CheckFaults(seed);
         }
+        for (uint32_t microseconds = 1; microseconds <= 30; ++microseconds)
+        {
+            CheckFaultAtTheBeginning(std::to_string(microseconds) + "us");
+        }
+    }
+
+    /// A link breaks while connections are opened, tokens gathered or the first chunks sent.
+    void CheckFaultAtTheBeginning(const std::string& time)
+    {
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 1000);
+        for (const std::string& sync : SYNCS)
+        {
+            for (const std::string control : {"ideal", "packets"})
+            {
+                RunOptions options = MakeOptions("tcp", sync);
+                options.control = control;
+                options.faults.fail = {"0-9@" + time};
+                const auto result = RunExperiment(experiment, options);
+                NS_TEST_EXPECT_MSG_EQ(result.failure, "", time << " " << sync << " " << control);
+            }
+        }
     }
 
     /// Links break, tokens and grants are lost with them: exact sums, or servers that are cut off.
