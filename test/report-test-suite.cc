@@ -935,9 +935,8 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         }
         const auto isLast = [](const AllReduceFlow& flow) { return flow.iteration == 2; };
         const auto& arrived = m_watcher->m_allArrived;
-        NS_TEST_EXPECT_MSG_EQ(std::count_if(arrived.begin(), arrived.end(), isLast),
-                              nSteps,
-                              "the last one's");
+        const std::size_t nLast = std::count_if(arrived.begin(), arrived.end(), isLast);
+        NS_TEST_EXPECT_MSG_EQ(nLast, nSteps, "the last one's");
         for (const Json& mark : run["marks"])
         {
             const bool isLink = mark.count("link") > 0;
