@@ -4,12 +4,11 @@
 
 #include "ideal-time.h"
 
-#include "allreduce-bounds.h"
 #include "allreduce-schedule.h"
+#include "link-prices.h"
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <queue>
 
 namespace ns3::allreduce
@@ -18,35 +17,17 @@ namespace ns3::allreduce
 namespace
 {
 
-/**
- * Rates as widths small enough for exact flows.
- *
- * @param topology the network
- * @param [out] unit bit/s of a width of 1
- * @return by link; rounded up, which makes a bound weaker but not wrong
- */
-std::vector<int64_t>
-MakeWidths(const Topology& topology, uint64_t& unit)
+/// @return seconds for which the links are busy with a gradient, at least
+double
+ComputeVolume(const Topology& topology, uint64_t bytes)
 {
-    unit = 0;
-    double total = 0;
+    std::vector<uint64_t> rates;
     for (const Link& link : topology.GetLinks())
     {
-        unit = std::gcd(unit, link.rateBps);
-        total += 2.0 * link.rateBps;
+        rates.push_back(link.rateBps);
     }
-    const double most =
-        static_cast<double>(std::numeric_limits<int64_t>::max() / 16) / topology.GetNServers();
-    while (total / unit > most)
-    {
-        unit *= 2;
-    }
-    std::vector<int64_t> widths;
-    for (const Link& link : topology.GetLinks())
-    {
-        widths.push_back((link.rateBps + unit - 1) / unit);
-    }
-    return widths;
+    const PriceBound bound = FindLinkPrices(topology, rates);
+    return 8.0 * bytes * bound.treePrice / bound.widthPrice;
 }
 
 /// Finds the quickest ways from a server to all others.
@@ -165,24 +146,10 @@ ComputeIdealTime(const Topology& topology, const std::vector<NodeId>& chunkRoots
     {
         return ideal;
     }
-    uint64_t unit = 0;
-    const std::vector<int64_t> widths = MakeWidths(topology, unit);
-    for (const WidthBound& bound : ComputeWidthBounds(topology, widths))
-    {
-        const double seconds = 8.0 * bytes * bound.numerator / bound.denominator / unit;
-        if (seconds > ideal.volume)
-        {
-            ideal.volume = seconds;
-            ideal.bottleneck = bound.name;
-        }
-    }
-    ideal.volume += FindLeastDelay(topology);
+    ideal.volume = ComputeVolume(topology, bytes) + FindLeastDelay(topology);
     ideal.latency = ComputeLatency(topology, chunkRoots, bytes);
     ideal.seconds = std::max(ideal.volume, ideal.latency);
-    if (ideal.latency > ideal.volume)
-    {
-        ideal.bottleneck = "hops";
-    }
+    ideal.bottleneck = ideal.latency > ideal.volume ? "hops" : "prices";
     return ideal;
 }
 

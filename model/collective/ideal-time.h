@@ -21,7 +21,7 @@ struct IdealTime
     double seconds{0}; //!< the larger of the two that follow
     double volume{0};  //!< what the links need to carry all the data, and the way of its last byte
     double latency{0}; //!< what the farthest contribution and the farthest copy need, one by one
-    std::string bottleneck; //!< "ports", "cut", "region" or "hops"
+    std::string bottleneck; //!< "prices" or "hops"
 };
 
 /**
@@ -29,11 +29,11 @@ struct IdealTime
  *
  * The time that no schedule can beat, from the rates and delays of the links, without any header.
  *
- * - **volume**: B f + w. Each byte of the gradient must pass a server's ports, a cut or the border
- *   of a region as often as ComputeWidthBounds says; with rates for widths, a gradient of B bits
- *   keeps these links busy for B f seconds. No link can be busy all of the time: what it carries
- *   has left a server before and must still reach one. Both ways together, and the link's own
- *   delay, take at least w, the least delay of a path between two servers.
+ * - **volume**: B f + w. For any link prices, a gradient of B bits keeps the links busy for
+ *   B f seconds or more, with f = MST / sum(rate * price), see FindLinkPrices, which finds the best
+ *   prices. No link can be busy all of the time: what it carries has left a server before and must
+ *   still reach one. Both ways together, and the link's own delay, take at least w, the least
+ *   delay of a path between two servers.
  *
  * - **latency**: 2 e(r) for every root r of a chunk that has bytes. Let a workload of b bits take
  *   the delays of its path and b / rate of the path's first link. Then the farthest contribution

@@ -100,7 +100,7 @@ class PartitionSearch
     }
 
   private:
-    /// @return every server apart, or one apart from the others, whichever has the better ratio
+    /// @return one server apart from the others or, if that has a better ratio, every server apart
     Partition MakeSimple() const
     {
         std::vector<int64_t> ports(m_nServers, 0);
@@ -118,7 +118,7 @@ class PartitionSearch
         std::iota(apart.part.begin(), apart.part.end(), 0);
         apart.cuts = std::accumulate(ports.begin(), ports.end(), int64_t{0});
         const auto least = std::min_element(ports.begin(), ports.end());
-        if (apart.cuts <= static_cast<int64_t>(m_nServers - 1) * 2 * *least)
+        if (apart.cuts < static_cast<int64_t>(m_nServers - 1) * 2 * *least)
         {
             return apart;
         }
@@ -145,7 +145,7 @@ class PartitionSearch
         std::iota(part.begin(), part.end(), 0);
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            m_flow.SetSupply(server, m_unlimited);
+            m_flow.SetSupply(server, m_flow.GetUnlimited());
             m_flow.SetDemand(server, 0);
             const int64_t x = m_flow.Run() - supply - 2 * b;
             Join(server, part);
@@ -172,11 +172,10 @@ class PartitionSearch
             scaled.push_back(scale * width);
         }
         m_flow.SetWidths(scaled);
-        m_unlimited = std::accumulate(scaled.begin(), scaled.end(), int64_t{1});
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             m_flow.SetSupply(server, 0);
-            m_flow.SetDemand(server, m_unlimited);
+            m_flow.SetDemand(server, m_flow.GetUnlimited());
         }
     }
 
@@ -219,14 +218,12 @@ class PartitionSearch
     /// Give a part the switches on its side of its least cut.
     void FindSide(const Partition& partition, uint32_t part, std::vector<uint32_t>& side)
     {
-        const int64_t unlimited = std::accumulate(m_widths.begin(), m_widths.end(), int64_t{1});
-        for (NodeId server = 0; server < m_nServers; ++server)
+        std::vector<bool> isInside;
+        for (const uint32_t other : partition.part)
         {
-            const bool isInside = partition.part[server] == part;
-            m_flow.SetSupply(server, isInside ? unlimited : 0);
-            m_flow.SetDemand(server, isInside ? 0 : unlimited);
+            isInside.push_back(other == part);
         }
-        m_flow.Run();
+        m_flow.FindCut(isInside);
         for (NodeId node = m_nServers; node < m_topology.GetNNodes(); ++node)
         {
             if (m_flow.IsOnSourceSide(node))
@@ -240,7 +237,6 @@ class PartitionSearch
     const std::vector<int64_t>& m_widths; //!< by link
     uint32_t m_nServers;                  //!< number of servers
     ServerFlow m_flow;                    //!< finds cuts
-    int64_t m_unlimited{0};               //!< more than any flow
 };
 
 /// @return by link: how many sides it leaves
@@ -303,12 +299,8 @@ FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
 PriceBound
 FindLinkPrices(const Topology& topology)
 {
-    std::vector<uint64_t> capacities;
-    for (const Link& link : topology.GetLinks())
-    {
-        capacities.push_back(link.capacity);
-    }
-    return FindLinkPrices(topology, capacities);
+    const std::vector<int64_t> capacities = GetCapacities(topology);
+    return FindLinkPrices(topology, {capacities.begin(), capacities.end()});
 }
 
 } // namespace ns3::allreduce

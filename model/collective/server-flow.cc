@@ -38,6 +38,13 @@ ServerFlow::SetWidths(const std::vector<int64_t>& widths)
     {
         m_capacity[m_place[link]] = widths[link / 2];
     }
+    m_unlimited = std::accumulate(widths.begin(), widths.end(), int64_t{1});
+}
+
+int64_t
+ServerFlow::GetUnlimited() const
+{
+    return m_unlimited;
 }
 
 void
@@ -68,6 +75,17 @@ ServerFlow::Run()
         vertex,
         m_source,
         m_sink);
+}
+
+int64_t
+ServerFlow::FindCut(const std::vector<bool>& isInside)
+{
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        SetSupply(server, isInside[server] ? m_unlimited : 0);
+        SetDemand(server, isInside[server] ? 0 : m_unlimited);
+    }
+    return Run();
 }
 
 bool
@@ -108,6 +126,17 @@ ServerFlow::Build(const std::vector<std::pair<uint32_t, uint32_t>>& edges)
     m_predecessor.resize(m_sink + 1);
     m_color.resize(m_sink + 1);
     m_distance.resize(m_sink + 1);
+}
+
+std::vector<int64_t>
+GetCapacities(const Topology& topology)
+{
+    std::vector<int64_t> capacities;
+    for (const Link& link : topology.GetLinks())
+    {
+        capacities.push_back(link.capacity);
+    }
+    return capacities;
 }
 
 } // namespace ns3::allreduce

@@ -34,6 +34,9 @@ class ServerFlow
     /// @param widths by link: how much it carries in each direction from now on
     void SetWidths(const std::vector<int64_t>& widths);
 
+    /// @return more than all links carry
+    int64_t GetUnlimited() const;
+
     /**
      * @param server a server
      * @param capacity of the edge from the source to it, 0 at first
@@ -48,6 +51,14 @@ class ServerFlow
 
     /// @return the maximum flow from the source to the sink
     int64_t Run();
+
+    /**
+     * Find the least cut between some servers and the others, which replaces supplies and demands.
+     *
+     * @param isInside by server: whether it is one of these
+     * @return how much the cut carries in each direction
+     */
+    int64_t FindCut(const std::vector<bool>& isInside);
 
     /**
      * @param node a server or a switch
@@ -75,6 +86,7 @@ class ServerFlow
      */
     void Build(const std::vector<std::pair<uint32_t, uint32_t>>& edges);
 
+    int64_t m_unlimited{0};                         //!< more than all links carry
     uint32_t m_nServers;                            //!< number of servers
     uint32_t m_nDirectedLinks;                      //!< number of edges that are links
     uint32_t m_source;                              //!< the source's vertex
@@ -88,6 +100,14 @@ class ServerFlow
     std::vector<boost::default_color_type> m_color; //!< by vertex; black: the source's side
     std::vector<uint32_t> m_distance;               //!< by vertex, for Boost
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology a network
+ * @return the capacities of its links, as widths
+ */
+std::vector<int64_t> GetCapacities(const Topology& topology);
 
 } // namespace ns3::allreduce
 

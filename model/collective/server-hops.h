@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SERVER_HOPS_H
+#define ALLREDUCE_SERVER_HOPS_H
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// The number of workloads to a server that cannot be reached.
+constexpr uint32_t NO_WAY = std::numeric_limits<uint32_t>::max();
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @param from some servers
+ * @return by server: the least number of workloads, one after another, from or to one of these;
+ *         NO_WAY if there is no way. A workload passes any number of switches.
+ */
+std::vector<uint32_t> ComputeServerHops(const Topology& topology, const std::vector<NodeId>& from);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SERVER_HOPS_H */
