@@ -15,6 +15,7 @@
 #include "ns3/html-report.h"
 #include "ns3/msccl-file.h"
 #include "ns3/plan-options.h"
+#include "ns3/price-checker.h"
 #include "ns3/progress-line.h"
 #include "ns3/result-writer.h"
 #include "ns3/round-hash.h"
@@ -109,13 +110,30 @@ PrintBounds(const LowerBounds& bounds)
 {
     for (const LowerBound& bound : bounds.all)
     {
-        std::cout << "  bound by " << bound.name << ": " << bound.rounds << " rounds";
-        if (!bound.cut.empty())
-        {
-            std::cout << ", servers " << FormatPath(bound.cut);
-        }
-        std::cout << "\n";
+        std::cout << "  bound by " << bound.name << ": " << bound.rounds
+                  << " rounds: " << bound.bottleneck << "\n";
     }
+    std::cout << "  proof by prices: each chunk pays " << bounds.prices.treePrice
+              << " or more in each half, a round earns " << bounds.prices.widthPrice
+              << " in each direction\n";
+}
+
+/// @return the prices of links, so that anybody can check the bound
+nlohmann::ordered_json
+MakePricesJson(const Topology& topology, const PriceBound& bound)
+{
+    nlohmann::ordered_json links = nlohmann::ordered_json::array();
+    for (LinkId id = 0; id < topology.GetNLinks(); ++id)
+    {
+        if (bound.prices[id] > 0)
+        {
+            links.push_back({topology.GetLink(id).a, topology.GetLink(id).b, bound.prices[id]});
+        }
+    }
+    return {{"tree_price", bound.treePrice},
+            {"capacity_price", bound.widthPrice},
+            {"links", std::move(links)},
+            {"parts", bound.parts}};
 }
 
 /// @return the loads of the busiest links and their mean, for JSON
@@ -149,6 +167,7 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
         {"rounds", rounds},
         {"bound", best.rounds},
         {"bound_name", best.name},
+        {"bottleneck", best.bottleneck},
         {"ratio", static_cast<double>(rounds) / best.rounds},
         {"verified", true},
         {"plan_hash", FormatHash(HashRounds(MakeRoundRange(result.schedule.rounds)))},
@@ -158,10 +177,6 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
     for (const LowerBound& bound : bounds.all)
     {
         row["bounds"][bound.name] = bound.rounds;
-        if (!bound.cut.empty())
-        {
-            row["cuts"][bound.name] = bound.cut;
-        }
     }
     return row;
 }
@@ -186,6 +201,22 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
           [](const auto&, const auto& plan, std::ostream& out) { WriteTraceEvents(plan, out); });
 }
 
+/// @return the bounds; a proof by prices that has a flaw is an error
+LowerBounds
+ComputeProvenBounds(const Topology& topology, const std::vector<NodeId>& roots)
+{
+    LowerBounds bounds = ComputeLowerBounds(topology, roots);
+    const PriceBound& prices = bounds.prices;
+    const std::string flaw = FindFlaw(
+        topology,
+        {roots.size(), prices.prices, prices.treePrice, prices.widthPrice, bounds.all[0].rounds});
+    if (!flaw.empty())
+    {
+        FailInput("the bound by prices is not proven: ", flaw);
+    }
+    return bounds;
+}
+
 void
 Report(const Topology& topology, const Result& result, const Options& options, Outputs& outputs)
 {
@@ -194,8 +225,12 @@ Report(const Topology& topology, const Result& result, const Options& options, O
     {
         FailInput(topology.GetName(), " ", result.scheduler, " is not correct: ", verdict.reason);
     }
-    const LowerBounds bounds = ComputeLowerBounds(topology, result.schedule.roots);
+    const LowerBounds bounds = ComputeProvenBounds(topology, result.schedule.roots);
     nlohmann::ordered_json row = MakeRow(topology, result, bounds);
+    if (options.showBounds)
+    {
+        row["prices"] = MakePricesJson(topology, bounds.prices);
+    }
     if (options.showLinks)
     {
         row["link_loads"] = MakeLinksJson(topology, result.schedule);
@@ -275,7 +310,9 @@ Run(int argc, char* argv[])
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) schedule for Perfetto");
     parser.Add("links", options.showLinks, "show the busiest links");
-    parser.Add("bounds", options.showBounds, "show all lower bounds, and their servers");
+    parser.Add("bounds",
+               options.showBounds,
+               "show all lower bounds, what they are about, and prices");
     if (!parser.Parse(argc, argv))
     {
         return 0;

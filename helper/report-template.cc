@@ -508,6 +508,20 @@ function addUse(svg, use) {
   });
 }
 
+// What the lower bound is about: links are as wide as their price is high.
+function addBottleneck(svg) {
+  const {prices} = view.bottleneck;
+  const most = Math.max(...prices);
+  prices.forEach((price, i) => {
+    if (price === 0) return;
+    const [a, b] = view.links[i];
+    const line = add(svg, "line", {
+      x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1], class: "priced",
+      stroke: "var(--hot)", "stroke-width": (prices.length > 300 ? 1 : 4) * price / most});
+    add(line, "title", {}, `${describeNode(a)} to ${describeNode(b)}: price ${show(price)}`);
+  });
+}
+
 // The step of a mark's round; -1 if it was in an earlier AllReduce than the one shown.
 function getMarkStep(mark) {
   if (mark.iteration + 1 < view.run.iterations) return -1;
@@ -559,6 +573,7 @@ function drawNetwork(index) {
   }
   const mode = get("mode").value;
   if (mode === "round") addTraffic(svg, view.steps[index]);
+  else if (mode === "bottleneck") addBottleneck(svg);
   else addUse(svg, mode === "measured" ? view.run.use : view.use);
   add(svg, "path", {id: "highlight", fill: "none", stroke: "var(--hot)", "stroke-width": 4,
                     "stroke-linejoin": "round"});
@@ -584,6 +599,10 @@ function listFlows(index) {
 }
 
 function describeStep(index) {
+  if (get("mode").value === "bottleneck") {
+    get("status").textContent = `prices of links prove the lower bound: ${view.bottleneck.text}`;
+    return;
+  }
   const step = view.steps[index];
   const sum = (counts) => counts.reduce((total, count) => total + count, 0);
   const last = view.steps.length - 1;
@@ -868,6 +887,7 @@ function fillModes() {
   add(mode, "option", {value: "round"}, "this round's flows");
   add(mode, "option", {value: "planned"}, "use in all rounds");
   if (view.run) add(mode, "option", {value: "measured"}, "use measured");
+  if (view.bottleneck) add(mode, "option", {value: "bottleneck"}, "the bottleneck");
   if ([...mode.options].some((option) => option.value === old)) mode.value = old;
 }
 

@@ -8,6 +8,8 @@
 #include "run-experiment.h"
 
 #include "ns3/allreduce-state.h"
+#include "ns3/bottleneck-text.h"
+#include "ns3/link-prices.h"
 
 #include <algorithm>
 #include <array>
@@ -248,7 +250,29 @@ class Player
         {
             json["node_of"] = m_drawn.nodeOf;
         }
+        if (m_topology.GetNServers() > 1)
+        {
+            json["bottleneck"] = MakeBottleneckJson();
+        }
         return json;
+    }
+
+    /// @return what makes an AllReduce slow, in words, and by line the mean price of its links
+    Json MakeBottleneckJson() const
+    {
+        const PriceBound bound = FindLinkPrices(m_topology);
+        std::vector<double> prices(m_drawn.links.size(), 0);
+        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        {
+            const uint32_t directed = m_drawn.directedOf[2 * link];
+            if (directed != DrawnNetwork::INSIDE)
+            {
+                const DrawnLink& line = m_drawn.links[directed / 2];
+                prices[directed / 2] += static_cast<double>(bound.prices[link]) *
+                                        m_topology.GetLink(link).capacity / line.capacity;
+            }
+        }
+        return {{"text", DescribeBottleneck(m_topology, bound)}, {"prices", prices}};
     }
 
     /// @return by line and direction: the share of what it could carry in all rounds

@@ -171,19 +171,19 @@ class IdealTestCase : public TestCase
         const double bits = 8.0 * large;
         // Two servers: everything once in each direction, and the way of the last byte.
         const Topology two("two", 2, 0, {MakeLink(0, 1, 25 * GBPS, 3000)});
-        Check(two, 8, large, bits / 25e9 + 3e-6, "ports");
+        Check(two, 8, large, bits / 25e9 + 3e-6, "prices");
         // One byte goes there and its sum comes back.
         Check(two, 1, 1, 2 * (8 / 25e9 + 3e-6), "hops");
         // 2 (N-1) / (N d) of the bytes at a port's rate; two links between servers.
         const Topology bcube = ParseTopology("bcube:4,1");
-        Check(bcube, 2, large, bits * 30 / 32 / 10e9 + 2e-6, "ports");
+        Check(bcube, 2, large, bits * 30 / 32 / 10e9 + 2e-6, "prices");
         // Servers of 1 Gb/s behind fast ones: everything passes their only link.
         const Topology slow(
             "slow",
             3,
             1,
             {MakeLink(0, 3, 100 * GBPS), MakeLink(1, 3, 100 * GBPS), MakeLink(2, 3, GBPS, 50000)});
-        Check(slow, 4, large, bits / 1e9 + 2e-6, "cut");
+        Check(slow, 4, large, bits / 1e9 + 2e-6, "prices");
         // A chain: the contribution of one end goes to the other and back, whole at each server.
         const Topology chain("chain",
                              3,

@@ -242,14 +242,21 @@ async function checkLayout(page, {name}) {
 async function checkModes(page, {name}) {
   const modes = await page.evaluate(`[...document.getElementById("mode").options].map((option) => option.value)`);
   for (const mode of modes) {
-    const traffic = await page.evaluate(`(() => {
+    const [traffic, priced] = await page.evaluate(`(() => {
       const select = document.getElementById("mode");
       select.value = "${mode}";
       select.dispatchEvent(new Event("change"));
-      return document.querySelectorAll(".traffic").length;
+      return [".traffic", ".priced"].map((name) => document.querySelectorAll(name).length);
     })()`);
     const lines = await page.evaluate("view.links.length * 2");
-    check(`${name}: links show ${mode}`, mode === "round" || traffic === lines, traffic);
+    if (mode === "bottleneck") {
+      const expected = await page.evaluate("view.bottleneck.prices.filter((price) => price > 0).length");
+      const [text, status] = await page.evaluate(`[view.bottleneck.text, document.getElementById("status").textContent]`);
+      check(`${name}: priced links are drawn`, priced === expected && priced > 0, priced);
+      check(`${name}: the bottleneck is named`, status.includes(text), status);
+    } else {
+      check(`${name}: links show ${mode}`, mode === "round" || traffic === lines, traffic);
+    }
   }
   await page.evaluate(`document.getElementById("mode").value = "round"; drawStep()`);
 }
