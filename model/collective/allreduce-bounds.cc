@@ -12,6 +12,7 @@
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace ns3::allreduce
 {
@@ -83,7 +84,10 @@ MakeHeadTailBound(const Topology& topology,
                  std::back_inserter(sets),
                  [](const std::vector<NodeId>& part) { return part.size() > 1; });
     const HeadTailBound bound = ComputeHeadTailBound(topology, growth, nChunks, sets);
-    return {"head-tail", bound.rounds, "the way into " + DescribeServers(bound.servers)};
+    std::ostringstream text;
+    text << "the way into " << DescribeServers(bound.servers) << ", of capacity " << bound.width
+         << ", from round " << bound.head << " on";
+    return {"head-tail", bound.rounds, text.str()};
 }
 
 LowerBound

@@ -41,7 +41,7 @@ ListPricedLinks(const Topology& topology, const PriceBound& bound)
         if (bound.prices[id] > 0)
         {
             const Link& link = topology.GetLink(id);
-            links.push_back(FormatPath({link.a, link.b}));
+            links.push_back(FormatPath({std::min(link.a, link.b), std::max(link.a, link.b)}));
         }
     }
     return links;

@@ -25,8 +25,8 @@ struct Batch
     uint64_t nChunks; //!< how many chunks
 };
 
-/// @return the rounds that a machine needs which takes some chunks in each round
-uint64_t
+/// @return the rounds that a machine needs which takes some chunks in each round, and the head
+HeadTailBound
 BoundMachine(const std::vector<Batch>& batches, uint64_t width)
 {
     std::set<uint64_t> heads;
@@ -36,7 +36,7 @@ BoundMachine(const std::vector<Batch>& batches, uint64_t width)
         heads.insert(batch.head);
         tails.insert(batch.tail);
     }
-    uint64_t rounds = 0;
+    HeadTailBound best;
     for (const uint64_t head : heads)
     {
         for (const uint64_t tail : tails)
@@ -46,13 +46,14 @@ BoundMachine(const std::vector<Batch>& batches, uint64_t width)
             {
                 nChunks += batch.head >= head && batch.tail >= tail ? batch.nChunks : 0;
             }
-            if (nChunks > 0)
+            const uint64_t rounds = head - 1 + (nChunks + width - 1) / width + tail;
+            if (nChunks > 0 && rounds > best.rounds)
             {
-                rounds = std::max(rounds, head - 1 + (nChunks + width - 1) / width + tail);
+                best = {rounds, head, width, {}};
             }
         }
     }
-    return rounds;
+    return best;
 }
 
 /// Finds heads and tails of the chunks at the ways into sets of servers.
@@ -71,19 +72,20 @@ class HeadsAndTails
     }
 
     /// @return the bound for a set of servers
-    uint64_t Bound(const std::vector<NodeId>& set)
+    HeadTailBound Bound(const std::vector<NodeId>& set)
     {
         for (const NodeId server : set)
         {
             m_isInside[server] = true;
         }
         const uint64_t width = m_flow.FindCut(m_isInside);
-        const uint64_t rounds = BoundMachine(MakeBatches(set, width), width);
+        HeadTailBound bound = BoundMachine(MakeBatches(set, width), width);
+        bound.servers = set;
         for (const NodeId server : set)
         {
             m_isInside[server] = false;
         }
-        return rounds;
+        return bound;
     }
 
   private:
@@ -172,10 +174,10 @@ ComputeHeadTailBound(const Topology& topology,
     HeadsAndTails headsAndTails(topology, growth, nChunks);
     HeadTailBound best;
     auto attempt = [&](const std::vector<NodeId>& set) {
-        const uint64_t rounds = headsAndTails.Bound(set);
-        if (rounds > best.rounds)
+        HeadTailBound bound = headsAndTails.Bound(set);
+        if (bound.rounds > best.rounds)
         {
-            best = {rounds, set};
+            best = std::move(bound);
         }
     };
     for (NodeId server = 0; server < topology.GetNServers(); ++server)

@@ -20,7 +20,9 @@ namespace ns3::allreduce
 struct HeadTailBound
 {
     uint64_t rounds{0};          //!< no schedule takes fewer
-    std::vector<NodeId> servers; //!< the set S, ascending
+    uint64_t head{0};            //!< e: no chunk that counts comes in before this round
+    uint64_t width{0};           //!< B(S)
+    std::vector<NodeId> servers; //!< S, ascending
 };
 
 /**
