@@ -551,18 +551,18 @@ class OptimumTestCase : public TestCase
     {
         std::mt19937 rng(3);
         uint32_t nTight = 0;
-        for (uint32_t i = 0; i < 150; ++i)
+        for (uint32_t i = 0; i < 250; ++i)
         {
             const Topology topology = MakeRandom(rng, 4, 2, 2);
             const uint32_t nServers = topology.GetNServers();
-            std::vector<NodeId> roots(1 + rng() % (nServers == 4 ? 2 : 3));
+            std::vector<NodeId> roots(1 + rng() % (nServers == 4 ? 2 : nServers == 3 ? 4 : 6));
             for (NodeId& root : roots)
             {
                 root = rng() % nServers;
             }
             nTight += CheckBounds(topology, roots, ExhaustiveSearch(topology, roots).Run(20));
         }
-        NS_TEST_ASSERT_MSG_GT(nTight, 75, "the bounds are loose on most instances");
+        NS_TEST_ASSERT_MSG_GT(nTight, 200, "the bounds are loose on many instances");
     }
 };
 
