@@ -22,9 +22,10 @@ namespace ns3::allreduce
  * prices are the other side of.
  *
  * Each tree is the cheapest under prices that grow exponentially with the load of the links, so the
- * loads even out. With K trees the most loaded link carries K / lambda times its capacity and a
- * little more, where K / lambda is what FindLinkPrices proves to be the least; that little does not
- * grow with K. So prices and trees prove of each other how near they are to the optimum.
+ * loads even out. With K trees the most loaded link carries K / lambda times its capacity, which
+ * FindLinkPrices proves to be the least, and a little more. That little does not grow with K: a
+ * tree may be a star, so it is about the number of servers. Prices and trees thus prove of each
+ * other how near they are to the optimum.
  */
 class TreePacking
 {
