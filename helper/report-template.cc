@@ -508,9 +508,10 @@ function addUse(svg, use) {
   });
 }
 
-// What the lower bound is about: links are as wide as their price is high.
+// What the lower bound is about: links are as wide as their price is high, those inside a node that
+// stands for several are a ring around it.
 function addBottleneck(svg) {
-  const {prices} = view.bottleneck;
+  const {prices, nodes} = view.bottleneck;
   const most = Math.max(...prices);
   prices.forEach((price, i) => {
     if (price === 0) return;
@@ -520,6 +521,10 @@ function addBottleneck(svg) {
       stroke: "var(--hot)", "stroke-width": (prices.length > 300 ? 1 : 4) * price / most});
     add(line, "title", {}, `${describeNode(a)} to ${describeNode(b)}: price ${show(price)}`);
   });
+  for (const i of nodes) {
+    add(svg, "circle", {cx: places[i][0], cy: places[i][1], r: getNodeSize() + 5, class: "priced",
+                        fill: "none", stroke: "var(--hot)", "stroke-width": 3});
+  }
 }
 
 // The step of a mark's round; -1 if it was in an earlier AllReduce than the one shown.

@@ -15,6 +15,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace ns3::allreduce
 {
@@ -257,22 +258,30 @@ class Player
         return json;
     }
 
-    /// @return what makes an AllReduce slow, in words, and by line the mean price of its links
+    /// @return what makes an AllReduce slow, in words; by line the mean price of its links; the
+    /// nodes with links inside that have a price
     Json MakeBottleneckJson() const
     {
         const PriceBound bound = FindLinkPrices(m_topology);
         std::vector<double> prices(m_drawn.links.size(), 0);
-        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        std::set<uint32_t> nodes;
+        for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
         {
-            const uint32_t directed = m_drawn.directedOf[2 * link];
+            const Link& link = m_topology.GetLink(id);
+            const uint32_t directed = m_drawn.directedOf[2 * id];
             if (directed != DrawnNetwork::INSIDE)
             {
-                const DrawnLink& line = m_drawn.links[directed / 2];
-                prices[directed / 2] += static_cast<double>(bound.prices[link]) *
-                                        m_topology.GetLink(link).capacity / line.capacity;
+                prices[directed / 2] += static_cast<double>(bound.prices[id]) * link.capacity /
+                                        m_drawn.links[directed / 2].capacity;
+            }
+            else if (bound.prices[id] > 0)
+            {
+                nodes.insert(m_drawn.nodeOf[link.a]);
             }
         }
-        return {{"text", DescribeBottleneck(m_topology, bound)}, {"prices", prices}};
+        return {{"text", DescribeBottleneck(m_topology, bound)},
+                {"prices", prices},
+                {"nodes", nodes}};
     }
 
     /// @return by line and direction: the share of what it could carry in all rounds

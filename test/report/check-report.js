@@ -250,7 +250,8 @@ async function checkModes(page, {name}) {
     })()`);
     const lines = await page.evaluate("view.links.length * 2");
     if (mode === "bottleneck") {
-      const expected = await page.evaluate("view.bottleneck.prices.filter((price) => price > 0).length");
+      const expected = await page.evaluate(
+        "view.bottleneck.prices.filter((price) => price > 0).length + view.bottleneck.nodes.length");
       const [text, status] = await page.evaluate(`[view.bottleneck.text, document.getElementById("status").textContent]`);
       check(`${name}: priced links are drawn`, priced === expected && priced > 0, priced);
       check(`${name}: the bottleneck is named`, status.includes(text), status);
