@@ -82,30 +82,6 @@ ParseLine(const std::string& header, const std::string& line)
     return json;
 }
 
-/// @return excess rounds, and how long staggered plans are
-std::string
-Describe(const Validation& validation)
-{
-    std::ostringstream text;
-    text << validation.excessRounds;
-    if (validation.staggered)
-    {
-        text << " (staggered " << *validation.staggered << ")";
-    }
-    return text.str();
-}
-
-/// Write two fields of a line of CSV.
-void
-WriteFields(std::ostream& line, const Validation& validation)
-{
-    line << validation.excessRounds << ",";
-    if (validation.staggered)
-    {
-        line << *validation.staggered;
-    }
-}
-
 /// Writes a line of the log for each iteration.
 class TrainingLog
 {
@@ -141,17 +117,17 @@ class TrainingLog
     {
         std::ostringstream line;
         line << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
-             << progress.excessRounds << "," << progress.staggered << "," << progress.selectedShare
-             << "," << progress.entropy << "," << progress.valueError << ",";
+             << progress.meanReturn << "," << progress.excessRounds << ","
+             << progress.selectedShare << "," << progress.entropy << "," << progress.upperEntropy
+             << "," << progress.kl << "," << progress.clipFraction << ","
+             << progress.explainedVariance << ",";
         if (progress.isValidated)
         {
-            WriteFields(line, progress.validation);
-            line << ",";
-            WriteFields(line, progress.validationAveraged);
+            line << progress.validation << "," << progress.validationAveraged;
         }
         else
         {
-            line << ",,,";
+            line << ",";
         }
         m_page.AddTrainingLine(ParseLine(HEADER, line.str()));
         if (m_out)
@@ -162,8 +138,8 @@ class TrainingLog
 
   private:
     static constexpr const char* HEADER =
-        "iteration,seconds,decisions,excess_rounds,staggered,selected_share,entropy,value_error,"
-        "validation,validation_staggered,validation_averaged,validation_averaged_staggered";
+        "iteration,seconds,decisions,return,excess_rounds,selected_share,entropy,upper_entropy,kl,"
+        "clip_fraction,explained_variance,validation,validation_averaged";
 
     /// @return the lines of the first iterations
     std::string ReadLines(const std::string& path, uint32_t nDone)
@@ -202,24 +178,6 @@ MakeRecord(const TrainingProgress& progress, double seconds)
             {"excess_rounds", progress.excessRounds}};
 }
 
-/// @return the weights to begin with
-PolicyWeights
-ReadInitial(const std::string& path, const TrainingConfig& config)
-{
-    PolicyWeights weights = ReadCheckpoint(path);
-    if (GetPlanModeName(weights.mode) != config.mode)
-    {
-        FailInput("--init ",
-                  path,
-                  ": made for ",
-                  GetPlanModeName(weights.mode),
-                  " plans, expected one for ",
-                  config.mode,
-                  " plans");
-    }
-    return weights;
-}
-
 void
 Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
 {
@@ -227,7 +185,7 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
     PolicyTrainer trainer(config);
     if (!options.init.empty())
     {
-        trainer.Import(ReadInitial(options.init, config));
+        trainer.Import(ReadCheckpoint(options.init));
     }
     if (options.resume)
     {
@@ -252,8 +210,8 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
         {
             std::cout << "iteration " << progress.iteration << ": " << progress.excessRounds
                       << " rounds over the least while sampling; validation "
-                      << Describe(progress.validation) << ", averaged "
-                      << Describe(progress.validationAveraged) << (progress.isBest ? " (best)" : "")
+                      << progress.validation << ", averaged "
+                      << progress.validationAveraged << (progress.isBest ? " (best)" : "")
                       << std::endl;
         }
         const bool isLast = progress.iteration == config.iterations;

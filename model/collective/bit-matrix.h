@@ -99,6 +99,41 @@ class BitMatrix
     std::vector<uint64_t> m_words; //!< the rows, one after another
 };
 
+/**
+ * @ingroup allreduce
+ *
+ * Call with every bit that is set.
+ *
+ * @param words the bits
+ * @param nWords how many words
+ * @param call gets the number of each bit
+ */
+template <typename Call>
+void
+ForEachBit(const uint64_t* words, std::size_t nWords, Call call)
+{
+    for (std::size_t i = 0; i < nWords; ++i)
+    {
+        for (uint64_t bits = words[i]; bits != 0; bits &= bits - 1)
+        {
+            call(i * BitMatrix::WORD_BITS + __builtin_ctzll(bits));
+        }
+    }
+}
+
+/// @ingroup allreduce
+/// @return how many bits of x are not in y @param x bits @param y bits @param nWords of both
+inline uint32_t
+CountAndNot(const uint64_t* x, const uint64_t* y, std::size_t nWords)
+{
+    uint32_t count = 0;
+    for (std::size_t i = 0; i < nWords; ++i)
+    {
+        count += __builtin_popcountll(x[i] & ~y[i]);
+    }
+    return count;
+}
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_BIT_MATRIX_H */

@@ -4,7 +4,7 @@
 
 #include "chunk-spread.h"
 
-#include "planning-environment.h"
+#include "feature-scale.h"
 
 #include <algorithm>
 

@@ -4,16 +4,11 @@
 
 #include "hrl-scheduler.h"
 
-#include "broadcast-environment.h"
-#include "forward-environment.h"
+#include "hrl-planner.h"
 #include "parallel-for.h"
 #include "policy-checkpoint.h"
-#include "staggered-plan.h"
 
-#include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
-#include "ns3/forward-planner.h"
-#include "ns3/rest-planner.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
@@ -42,130 +37,64 @@ HrlScheduler::GetTypeId()
                           UintegerValue(1),
                           MakeUintegerAccessor(&HrlScheduler::m_samples),
                           MakeUintegerChecker<uint32_t>(1))
-            .AddAttribute(
-                "Upper",
-                "Whether the upper policy selects flow-trees; else all are worked on from "
-                "the first round, and a mirrored plan does not overlap its halves.",
-                BooleanValue(true),
-                MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
-                MakeBooleanChecker())
-            .AddAttribute("Forward",
-                          "Choose reduces and broadcasts forwards in time, round by round, instead "
-                          "of mirroring the broadcast; needs a checkpoint trained for it.",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&HrlScheduler::m_isForward),
-                          MakeBooleanChecker())
-            .AddAttribute("MostRounds",
-                          "A forward plan is given up when it has so many rounds; 0: eight times "
-                          "what it takes at least, and 100.",
-                          UintegerValue(0),
-                          MakeUintegerAccessor(&HrlScheduler::m_mostRounds),
-                          MakeUintegerChecker<uint32_t>());
+            .AddAttribute("Middles",
+                          "A plan is made from so many middles, for plans of other lengths; the "
+                          "shortest is taken. 0: its halves do not overlap.",
+                          UintegerValue(6),
+                          MakeUintegerAccessor(&HrlScheduler::m_middles),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("Upper",
+                          "Whether the upper policy selects the flow-trees that are worked on "
+                          "first; else all are worked on at once.",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
+                          MakeBooleanChecker());
     return tid;
 }
 
 void
 HrlScheduler::LoadWeights()
 {
-    const PlanMode mode = m_isForward ? PlanMode::FORWARD : PlanMode::MIRRORED;
-    const std::string path = m_checkpoint.empty() ? FindShippedCheckpoint(mode) : m_checkpoint;
-    if (!m_weights || m_loaded != path || m_weights->mode != mode)
+    const std::string path = m_checkpoint.empty() ? FindShippedCheckpoint() : m_checkpoint;
+    if (!m_weights || m_loaded != path)
     {
         m_weights = std::make_shared<const PolicyWeights>(ReadCheckpoint(path));
         m_loaded = path;
-    }
-    if (m_weights->mode != mode)
-    {
-        FailInput("policy ",
-                  path,
-                  ": made for ",
-                  GetPlanModeName(m_weights->mode),
-                  " plans, expected one for ",
-                  GetPlanModeName(mode),
-                  " plans");
     }
 }
 
 std::vector<WorkloadList>
 HrlScheduler::PlanAll(const AllReduceState& state)
 {
-    std::vector<WorkloadList> plan = PlanWithPolicies(state);
-    if (plan.empty() && !state.IsDone())
+    LoadWeights();
+    if (state.IsDone())
     {
-        FailInput("policy ",
-                  m_loaded,
-                  ": on ",
-                  state.GetTopology().GetName(),
-                  " none of ",
-                  m_samples,
-                  " forward plans came to an end within ",
-                  GetMostRounds(state),
-                  " rounds");
+        return {};
     }
-    return plan;
+    if (!state.IsFresh())
+    {
+        return PlanRest(state);
+    }
+    return FindShortest([&](const RolloutOptions& options) {
+        return PlanFromMiddle(state.GetTopology(),
+                              state.GetRoots(),
+                              *m_weights,
+                              options,
+                              m_middles);
+    });
 }
 
 std::vector<WorkloadList>
 HrlScheduler::PlanRest(const AllReduceState& state)
-{
-    std::vector<WorkloadList> plan = PlanWithPolicies(state);
-    if (plan.empty() && !state.IsDone())
-    {
-        HandOver("forward greedy");
-        plan = PlanForwards(state, GetSeed(), 1);
-    }
-    return plan;
-}
-
-std::vector<WorkloadList>
-HrlScheduler::PlanWithPolicies(const AllReduceState& state)
 {
     LoadWeights();
     if (state.IsDone())
     {
         return {};
     }
-    return m_isForward ? PlanForward(state) : PlanMirrored(state);
-}
-
-std::vector<WorkloadList>
-HrlScheduler::PlanMirrored(const AllReduceState& state) const
-{
-    std::vector<WorkloadList> plan =
-        PlanByMirroring(state, [this](const BroadcastProblem& problem) {
-            return FindShortest([&](const RolloutOptions& options) {
-                BroadcastEnvironment environment(problem);
-                return RunRollout(environment, *m_weights, options);
-            });
-        });
-    if (m_usesUpper && plan.size() > ForwardEnvironment(state).GetRoundsNeeded())
-    {
-        std::vector<WorkloadList> staggered = FindShortest([&](const RolloutOptions& options) {
-            return PlanStaggered(state, *m_weights, options);
-        });
-        if (staggered.size() < plan.size())
-        {
-            plan = std::move(staggered);
-        }
-    }
-    return plan;
-}
-
-std::vector<WorkloadList>
-HrlScheduler::PlanForward(const AllReduceState& state) const
-{
-    const uint32_t mostRounds = GetMostRounds(state);
-    return FindShortest([&](RolloutOptions options) {
-        ForwardEnvironment environment(state);
-        options.mostRounds = mostRounds;
-        return RunRollout(environment, *m_weights, options);
+    return FindShortest([&](const RolloutOptions& options) {
+        return PlanRestByPolicies(state, *m_weights, options);
     });
-}
-
-uint32_t
-HrlScheduler::GetMostRounds(const AllReduceState& state) const
-{
-    return m_mostRounds > 0 ? m_mostRounds : 8 * ForwardEnvironment(state).GetRoundsNeeded() + 100;
 }
 
 std::vector<WorkloadList>
@@ -178,13 +107,13 @@ HrlScheduler::FindShortest(const RolloutPlanner& makePlan) const
         RolloutOptions options;
         options.mode = sample % 2 == 0 ? RolloutMode::BEST : RolloutMode::SAMPLE;
         options.temperature = TEMPERATURE;
-        options.usesUpper = m_usesUpper;
+        options.upper = m_usesUpper ? UpperMode::POLICY : UpperMode::ALL;
         options.seed = GetSeed() + sample;
         plans[sample] = makePlan(options);
     });
     // Of equal plans the first sample's, whichever was ready first.
     return *std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) {
-        return !x.empty() && (y.empty() || x.size() < y.size());
+        return x.size() < y.size();
     });
 }
 

@@ -7,7 +7,6 @@
 
 #include "policy-rollout.h"
 
-#include "ns3/broadcast-problem.h"
 #include "ns3/planned-scheduler.h"
 
 #include <functional>
@@ -20,15 +19,11 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Plans with the two learned policies: the upper one selects flow-trees once a round, the
+ * @brief Plans with the two learned policies: in each round the upper one selects flow-trees, the
  * lower one schedules their workloads.
  *
- * The broadcast is planned, the reduce is its mirror image. Where that leaves ports idle, the upper
- * policy staggers the trees, so that reduces and broadcasts overlap, and the shorter plan is taken.
- * Or, with the attribute Forward, rounds are chosen one after another with reduces and broadcasts
- * in flight together. From a state in the middle of an AllReduce what is left is planned in the
- * same way. Forward policies that never learned may send partial sums to and fro without end: from
- * the beginning that is an error, a rest is handed over to the forward greedy planner.
+ * From the beginning of an AllReduce it plans from the middle outwards (see PlanMiddle); from any
+ * other state it goes on forwards.
  */
 class HrlScheduler : public PlannedScheduler
 {
@@ -42,25 +37,15 @@ class HrlScheduler : public PlannedScheduler
     /// Makes the plan of a sample.
     using RolloutPlanner = std::function<std::vector<WorkloadList>(const RolloutOptions&)>;
 
-    /// @return a plan; empty if all samples were given up @param state where it begins
-    std::vector<WorkloadList> PlanWithPolicies(const AllReduceState& state);
-    /// @return a plan whose broadcast was planned @param state where it begins
-    std::vector<WorkloadList> PlanMirrored(const AllReduceState& state) const;
-    /// @return a plan made round by round; empty if all samples were given up @param state where it
-    /// begins
-    std::vector<WorkloadList> PlanForward(const AllReduceState& state) const;
-    /// @return after how many rounds a forward plan is given up @param state where it begins
-    uint32_t GetMostRounds(const AllReduceState& state) const;
-    /// @return the shortest of the sampled plans; empty if all were given up
+    /// @return the shortest of the sampled plans
     std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 
     std::string m_checkpoint;                       //!< the attribute Checkpoint
     uint32_t m_samples{1};                          //!< the attribute Samples
+    uint32_t m_middles{1};                          //!< the attribute Middles
     bool m_usesUpper{true};                         //!< the attribute Upper
-    bool m_isForward{false};                        //!< the attribute Forward
-    uint32_t m_mostRounds{0};                       //!< the attribute MostRounds
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

@@ -4,6 +4,8 @@
 
 #include "planning-environment.h"
 
+#include "feature-scale.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -16,108 +18,116 @@ namespace
 constexpr uint32_t DETOUR = 2;   //!< links more than to the nearest sender that are searched
 constexpr uint32_t FAR_AWAY = 9; //!< distance of the nearest sender where there is none
 
-/// @return a number of bits, rounded up to words
-uint32_t
-RoundUpToWords(uint32_t nBits)
-{
-    return (nBits + BitMatrix::WORD_BITS - 1) / BitMatrix::WORD_BITS * BitMatrix::WORD_BITS;
-}
-
 } // namespace
 
-PlanningEnvironment::PlanningEnvironment(const Topology& topology,
-                                         std::vector<uint32_t> capacity,
-                                         uint32_t nChunks,
-                                         PlanMode mode)
-    : m_topology(topology),
-      m_capacity(std::move(capacity)),
-      m_around(topology, m_capacity),
-      m_nServers(topology.GetNServers()),
-      m_nChunks(nChunks),
-      m_planeBits(RoundUpToWords(nChunks)),
+PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
+    : m_problem(problem),
+      m_topology(*problem.topology),
+      m_around(m_topology, problem.capacity),
+      m_nServers(m_topology.GetNServers()),
+      m_nChunks(problem.GetNChunks()),
+      m_trees(problem),
+      m_spread(m_around, m_nChunks),
+      m_regions(m_topology, problem.capacity, m_nChunks),
+      m_held(m_nServers, m_nChunks),
+      m_sendable(m_nServers, m_nChunks),
+      m_refused(m_nServers, m_nChunks),
+      m_mayLeave(m_nServers, m_nChunks),
+      m_isBound(m_nServers, m_nChunks),
       m_inNeed(m_nServers, 0),
-      m_isSelected(nChunks, true),
+      m_isSelected(m_nChunks, true),
+      m_active(m_held.GetRowWords(), 0),
       m_nOpen(m_nServers, 0),
-      m_lostLater(m_nServers, 0),
       m_options(m_around.ports.size()),
-      m_nCompeting(topology.GetNDirectedLinks(), 0),
+      m_nCompeting(m_topology.GetNDirectedLinks(), 0),
+      m_demand(m_topology.GetNDirectedLinks(), 0),
+      m_portsOfOut(m_topology.GetNDirectedLinks()),
       m_isOpen(m_around.ports.size(), false),
-      m_nPortFeatures(GetPolicyFeatures(mode, PolicyHead::PORT).size()),
-      m_portsOfOut(topology.GetNDirectedLinks()),
-      m_demand(topology.GetNDirectedLinks(), 0),
-      m_portFeatures(m_around.ports.size() * m_nPortFeatures, 0),
       m_isChanged(m_around.ports.size(), false),
-      m_reachedIn(topology.GetNNodes(), 0)
+      m_reachedIn(m_topology.GetNNodes(), 0),
+      m_found(m_held.GetRowWords(), 0)
 {
-    const uint32_t nItems = mode == PlanMode::FORWARD ? 2 * m_planeBits : m_planeBits;
-    m_sendable = BitMatrix(m_nServers, nItems);
-    m_refused = BitMatrix(m_nServers, nItems);
-    m_rarity.resize(nItems, 0);
-    m_active.resize(nItems / BitMatrix::WORD_BITS, 0);
-    m_unique.resize(m_active.size(), 0);
-    m_found.resize(m_active.size(), 0);
     for (PortOptions& options : m_options)
     {
-        options.towards.resize(topology.GetNSwitches());
+        options.towards.resize(m_topology.GetNSwitches());
     }
     for (const uint32_t inCapacity : m_around.inCapacity)
     {
         m_totalInCapacity += inCapacity;
+        m_widest = std::max(m_widest, inCapacity);
     }
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        TakeChunk(chunk);
+    }
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        m_nTransfersLeft += m_inNeed[server];
+    }
+    m_firstTarget = std::max(problem.nRounds, GetRoundsNeeded());
+    m_target = m_firstTarget;
 }
 
 void
-PlanningEnvironment::BeginRound()
+PlanningEnvironment::TakeChunk(ChunkId chunk)
 {
-    ++m_round;
-    m_free = m_capacity;
-    m_nOpen = m_around.inCapacity;
-    TakeStock();
-    OfferFirst();
-}
-
-bool
-PlanningEnvironment::Offer(bool isLimited, uint32_t firstItem)
-{
-    const std::size_t firstWord = firstItem / BitMatrix::WORD_BITS;
-    std::fill(m_active.begin(), m_active.begin() + firstWord, 0);
-    std::fill(m_active.begin() + firstWord, m_active.end(), ~uint64_t{0});
-    for (std::size_t i = 0; isLimited && i < m_selectable.size(); ++i)
+    const bool isOpen = m_trees.CountLeft(chunk) > 0;
+    const ChunkId partner = m_problem.partners[chunk];
+    for (NodeId server = 0; server < m_nServers; ++server)
     {
-        const ChunkId chunk = m_selectable[i];
-        for (uint32_t item = chunk; !m_isSelected[chunk] && item < m_rarity.size();
-             item += m_planeBits)
+        const bool isAtRoot = server == m_problem.roots[chunk];
+        const bool isInside = m_problem.parents[chunk][server] != NO_SERVER;
+        if (isAtRoot || (!m_problem.isOpen[chunk] && isInside))
         {
-            m_active[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
+            AddHolder(server, chunk);
+            if (!isOpen)
+            {
+                m_held.Set(server, chunk);
+                m_spread.Cover(server, chunk);
+            }
+        }
+        else
+        {
+            ++m_inNeed[server];
+        }
+        m_inNeed[server] += m_trees.CountAwaited(server, chunk);
+        if (partner != NO_CHUNK && m_problem.isOpen[partner])
+        {
+            m_hasPartners = true;
+            UpdateMayLeave(server, partner);
         }
     }
-    FindUnique();
-    return SearchAll();
-}
-
-void
-PlanningEnvironment::FindUnique()
-{
-    std::fill(m_unique.begin(), m_unique.end(), 0);
-    for (uint32_t item = 0; item < m_rarity.size(); ++item)
+    for (NodeId server = 0; server < m_nServers; ++server)
     {
-        const uint64_t bit = uint64_t{m_rarity[item] == 1} << item % BitMatrix::WORD_BITS;
-        const std::size_t word = item / BitMatrix::WORD_BITS;
-        m_unique[word] |= bit & m_active[word];
+        if (!m_refused.Test(server, chunk))
+        {
+            m_regions.Want(server, chunk);
+        }
     }
 }
 
 void
-PlanningEnvironment::SelectTrees(const std::vector<bool>& selected)
+PlanningEnvironment::AddHolder(NodeId server, ChunkId chunk)
 {
-    for (std::size_t i = 0; i < m_selectable.size(); ++i)
+    m_refused.Set(server, chunk);
+    m_spread.AddHolder(server, chunk);
+    m_regions.Bring(server, chunk);
+}
+
+void
+PlanningEnvironment::UpdateMayLeave(NodeId server, ChunkId open)
+{
+    if (m_trees.IsPending(server, open) && m_trees.CountAwaited(server, open) == 0 &&
+        !m_trees.HasMerged(server, open) && !m_isBound.Test(server, m_problem.partners[open]))
     {
-        m_isSelected[m_selectable[i]] = selected[i];
+        m_mayLeave.Set(server, m_problem.partners[open]);
     }
-    if (std::find(selected.begin(), selected.end(), false) != selected.end())
-    {
-        OfferFirst();
-    }
+}
+
+uint64_t
+PlanningEnvironment::GetNTransfersLeft() const
+{
+    return m_nTransfersLeft;
 }
 
 uint32_t
@@ -132,10 +142,137 @@ PlanningEnvironment::GetNPorts() const
     return m_around.ports.size();
 }
 
+uint32_t
+PlanningEnvironment::GetNChunks() const
+{
+    return m_nChunks;
+}
+
+uint32_t
+PlanningEnvironment::CountRoundsToReceive(NodeId server) const
+{
+    const uint32_t capacity = m_around.inCapacity[server];
+    return (m_inNeed[server] + capacity - 1) / std::max(1U, capacity);
+}
+
+uint32_t
+PlanningEnvironment::GetRoundsNeeded() const
+{
+    uint32_t most = 0;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        most = std::max(most, CountRoundsToReceive(server));
+    }
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        if (m_trees.CountLeft(chunk) > 0)
+        {
+            most = std::max(most, m_trees.GetHeight(chunk) + 1);
+        }
+    }
+    return m_round + most;
+}
+
+int64_t
+PlanningEnvironment::CountSlack(NodeId server) const
+{
+    const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
+    return roundsAfter * m_around.inCapacity[server] + m_nOpen[server] -
+           static_cast<int64_t>(m_inNeed[server]);
+}
+
+void
+PlanningEnvironment::BeginRound()
+{
+    ++m_round;
+    m_free = m_problem.capacity;
+    m_nOpen = m_around.inCapacity;
+    m_sendable = m_held;
+    m_nHoldersBefore = m_spread.GetCounts();
+    double sum = 0;
+    for (const uint32_t holders : m_nHoldersBefore)
+    {
+        sum += holders;
+    }
+    m_meanHolders = sum / m_nChunks;
+    FindSelectable();
+    Offer(Turn::SELECTED);
+}
+
+void
+PlanningEnvironment::FindSelectable()
+{
+    m_selectable.clear();
+    m_isAnyLeftOut = false;
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        m_isSelected[chunk] = true;
+        if (m_trees.CountLeft(chunk) > 0 || m_nHoldersBefore[chunk] == 1)
+        {
+            m_selectable.push_back(chunk);
+        }
+    }
+}
+
 const std::vector<ChunkId>&
 PlanningEnvironment::GetSelectableTrees() const
 {
     return m_selectable;
+}
+
+void
+PlanningEnvironment::SelectTrees(const std::vector<bool>& selected)
+{
+    for (std::size_t i = 0; i < m_selectable.size(); ++i)
+    {
+        m_isSelected[m_selectable[i]] = selected[i];
+        m_isAnyLeftOut = m_isAnyLeftOut || !selected[i];
+    }
+    if (m_isAnyLeftOut)
+    {
+        Offer(Turn::SELECTED);
+    }
+}
+
+void
+PlanningEnvironment::SelectFewest(std::vector<bool>& selected) const
+{
+    uint32_t fewest = std::numeric_limits<uint32_t>::max();
+    for (const ChunkId chunk : m_selectable)
+    {
+        const uint32_t nLeft = m_trees.CountLeft(chunk);
+        fewest = nLeft > 0 ? std::min(fewest, nLeft) : fewest;
+    }
+    for (std::size_t i = 0; i < m_selectable.size(); ++i)
+    {
+        selected[i] = m_trees.CountLeft(m_selectable[i]) <= fewest;
+    }
+}
+
+bool
+PlanningEnvironment::OfferMore()
+{
+    if (m_turn == Turn::SELECTED && m_isAnyLeftOut && Offer(Turn::ALL))
+    {
+        return true;
+    }
+    return m_turn != Turn::LEAVING && m_hasPartners && Offer(Turn::LEAVING);
+}
+
+bool
+PlanningEnvironment::Offer(Turn turn)
+{
+    m_turn = turn;
+    std::fill(m_active.begin(), m_active.end(), ~uint64_t{0});
+    for (ChunkId chunk = 0; turn == Turn::SELECTED && chunk < m_nChunks; ++chunk)
+    {
+        if (!m_isSelected[chunk])
+        {
+            m_active[chunk / BitMatrix::WORD_BITS] &=
+                ~(uint64_t{1} << chunk % BitMatrix::WORD_BITS);
+        }
+    }
+    return SearchAll();
 }
 
 const std::vector<uint32_t>&
@@ -144,10 +281,10 @@ PlanningEnvironment::GetOpenPorts() const
     return m_openPorts;
 }
 
-const float*
-PlanningEnvironment::GetPortFeatures(uint32_t port) const
+bool
+PlanningEnvironment::IsOpen(uint32_t port) const
 {
-    return m_portFeatures.data() + port * m_nPortFeatures;
+    return m_isOpen[port];
 }
 
 const std::vector<uint32_t>&
@@ -176,15 +313,12 @@ PlanningEnvironment::SearchAll()
         options.senders.clear();
         options.switchLinks.clear();
     }
-    for (uint32_t port = 0; port < GetNPorts(); ++port)
-    {
-        SearchPort(port);
-    }
     m_changed.clear();
     std::fill(m_isChanged.begin(), m_isChanged.end(), false);
     for (uint32_t port = 0; port < GetNPorts(); ++port)
     {
-        UpdateFeatures(port);
+        SearchPort(port);
+        UpdateOpen(port);
         MarkChanged(port);
     }
     RebuildOpenPorts();
@@ -205,6 +339,21 @@ PlanningEnvironment::ForgetOptions(uint32_t port)
     }
     options.senders.clear();
     options.switchLinks.clear();
+    options.nFinals = 0;
+    options.nPartials = 0;
+    options.rarest = 0;
+    options.leastDistance = FAR_AWAY;
+}
+
+bool
+PlanningEnvironment::IsReceiving(NodeId server) const
+{
+    if (m_turn != Turn::LEAVING)
+    {
+        return m_inNeed[server] > 0;
+    }
+    const uint64_t* row = m_mayLeave.GetRow(server);
+    return std::any_of(row, row + m_mayLeave.GetRowWords(), [](uint64_t word) { return word; });
 }
 
 void
@@ -213,9 +362,6 @@ PlanningEnvironment::SearchPort(uint32_t port)
     ForgetOptions(port);
     PortOptions& options = m_options[port];
     const InPort& here = m_around.ports[port];
-    options.nItems = 0;
-    options.rarest = 0;
-    options.leastDistance = FAR_AWAY;
     if (m_free[here.link] == 0 || !IsReceiving(here.server))
     {
         return;
@@ -234,10 +380,11 @@ PlanningEnvironment::SearchPort(uint32_t port)
         SearchSwitches(port);
     }
     options.rarest = std::numeric_limits<uint32_t>::max();
-    ForEachBit(m_found.data(), m_found.size(), [&](uint32_t item) {
-        ++options.nItems;
-        options.rarest = std::min(options.rarest, m_rarity[item]);
+    ForEachBit(m_found.data(), m_found.size(), [&](ChunkId chunk) {
+        ++options.nFinals;
+        options.rarest = std::min(options.rarest, m_spread.GetCounts()[chunk]);
     });
+    options.rarest = options.nFinals > 0 ? options.rarest : 0;
 }
 
 void
@@ -299,55 +446,136 @@ PlanningEnvironment::AddSender(uint32_t port, NodeId server, uint32_t distance, 
     ++m_nCompeting[out];
     m_portsOfOut[out].push_back(port);
     const NodeId receiver = m_around.ports[port].server;
-    const uint64_t* sendable = m_sendable.GetRow(server);
-    const uint64_t* refused = m_refused.GetRow(receiver);
-    const std::vector<uint64_t>& offered = GetOffered(server, receiver);
     for (std::size_t i = 0; i < m_found.size(); ++i)
     {
-        m_found[i] |= sendable[i] & offered[i] & ~refused[i];
+        m_found[i] |= GetOfferedFinals(server, receiver, i);
     }
+    options.nPartials += CountOfferedPartials(server, receiver);
+}
+
+uint64_t
+PlanningEnvironment::GetOfferedFinals(NodeId sender, NodeId receiver, std::size_t word) const
+{
+    const uint64_t sendable = m_sendable.GetRow(sender)[word] & m_active[word];
+    return m_turn == Turn::LEAVING ? sendable & m_mayLeave.GetRow(receiver)[word]
+                                   : sendable & ~m_refused.GetRow(receiver)[word];
+}
+
+uint32_t
+PlanningEnvironment::CountOfferedPartials(NodeId sender, NodeId receiver) const
+{
+    if (m_turn == Turn::LEAVING)
+    {
+        return 0;
+    }
+    const std::vector<ChunkId>& ready = m_trees.GetReady(sender, receiver);
+    return m_turn == Turn::ALL ? ready.size()
+                               : std::count_if(ready.begin(), ready.end(), [&](ChunkId chunk) {
+                                     return m_isSelected[chunk];
+                                 });
 }
 
 bool
 PlanningEnvironment::CanSendSomething(NodeId sender, NodeId receiver) const
 {
-    const uint64_t* sendable = m_sendable.GetRow(sender);
-    const uint64_t* refused = m_refused.GetRow(receiver);
-    const std::vector<uint64_t>& offered = GetOffered(sender, receiver);
-    for (std::size_t i = 0; i < offered.size(); ++i)
+    for (std::size_t i = 0; i < m_active.size(); ++i)
     {
-        if (sendable[i] & offered[i] & ~refused[i])
+        if (GetOfferedFinals(sender, receiver, i) != 0)
         {
             return true;
         }
     }
-    return false;
+    return CountOfferedPartials(sender, receiver) > 0;
 }
 
-bool
-PlanningEnvironment::NeedsMore(NodeId server) const
+void
+PlanningEnvironment::FindItems(uint32_t port,
+                               const Sender& sender,
+                               uint32_t most,
+                               std::vector<uint32_t>& items) const
 {
-    return m_inNeed[server] > 0;
-}
-
-float
-PlanningEnvironment::GetSlack(NodeId server) const
-{
-    const int64_t roundsAfter = static_cast<int64_t>(m_target) - m_round;
-    const int64_t slack = roundsAfter * m_around.inCapacity[server] + m_nOpen[server] -
-                          static_cast<int64_t>(m_inNeed[server]) - m_lostLater[server];
-    return ScaleSlack(slack);
-}
-
-uint32_t
-PlanningEnvironment::CountFreeOut(NodeId server) const
-{
-    uint32_t count = 0;
-    for (const Topology::Port& port : m_topology.GetPorts(server))
+    const NodeId receiver = m_around.ports[port].server;
+    items.clear();
+    for (std::size_t i = 0; i < m_active.size(); ++i)
     {
-        count += m_free[port.out];
+        const uint64_t word = GetOfferedFinals(sender.server, receiver, i);
+        ForEachBit(&word, 1, [&](uint32_t bit) {
+            items.push_back(i * BitMatrix::WORD_BITS + bit);
+        });
     }
-    return count;
+    if (m_turn != Turn::LEAVING)
+    {
+        for (const ChunkId chunk : m_trees.GetReady(sender.server, receiver))
+        {
+            if (m_turn == Turn::ALL || m_isSelected[chunk])
+            {
+                items.push_back(m_nChunks + chunk);
+            }
+        }
+    }
+    if (items.size() > most)
+    {
+        KeepRarest(port, most, items);
+    }
+}
+
+void
+PlanningEnvironment::KeepRarest(uint32_t port, uint32_t most, std::vector<uint32_t>& items) const
+{
+    // Partial sums that are nearly complete and final sums that few have come first, equal ones in
+    // another order for each port, so that not all send the same.
+    const uint32_t turn = port * 31 + m_round * 17;
+    const auto rarity = [&](uint32_t item) {
+        return item < m_nChunks ? m_spread.GetCounts()[item]
+                                : m_trees.CountLeft(item - m_nChunks);
+    };
+    std::nth_element(items.begin(),
+                     items.begin() + most,
+                     items.end(),
+                     [&](uint32_t x, uint32_t y) {
+                         if (rarity(x) != rarity(y))
+                         {
+                             return rarity(x) < rarity(y);
+                         }
+                         return (x + turn) % m_nChunks < (y + turn) % m_nChunks;
+                     });
+    items.resize(most);
+    std::sort(items.begin(), items.end());
+}
+
+void
+PlanningEnvironment::UpdateOpen(uint32_t port)
+{
+    m_isOpen[port] = !m_options[port].senders.empty() && m_free[m_around.ports[port].link] > 0;
+}
+
+void
+PlanningEnvironment::RebuildOpenPorts()
+{
+    m_openPorts.clear();
+    for (uint32_t port = 0; port < GetNPorts(); ++port)
+    {
+        if (m_isOpen[port])
+        {
+            m_openPorts.push_back(port);
+        }
+    }
+}
+
+void
+PlanningEnvironment::TracePath(uint32_t port, const Sender& sender)
+{
+    m_pathLinks.assign(1, sender.out);
+    m_path.assign(1, sender.server);
+    NodeId node = m_topology.GetTarget(sender.out);
+    m_path.push_back(node);
+    while (!m_topology.IsServer(node))
+    {
+        const DirectedLinkId link = m_options[port].towards[node - m_nServers];
+        m_pathLinks.push_back(link);
+        node = m_topology.GetTarget(link);
+        m_path.push_back(node);
+    }
 }
 
 void
@@ -398,25 +626,32 @@ PlanningEnvironment::DropSender(uint32_t port, DirectedLinkId out)
 }
 
 void
+PlanningEnvironment::DropWhereUseless(NodeId sender)
+{
+    for (const Topology::Port& out : m_topology.GetPorts(sender))
+    {
+        std::vector<uint32_t>& ports = m_portsOfOut[out.out];
+        ports.erase(std::remove_if(ports.begin(),
+                                   ports.end(),
+                                   [&](uint32_t port) {
+                                       if (CanSendSomething(sender, m_around.ports[port].server))
+                                       {
+                                           return false;
+                                       }
+                                       DropSender(port, out.out);
+                                       return true;
+                                   }),
+                    ports.end());
+    }
+}
+
+void
 PlanningEnvironment::MarkChanged(uint32_t port)
 {
     if (!m_isChanged[port])
     {
         m_isChanged[port] = true;
         m_changed.push_back(port);
-    }
-}
-
-void
-PlanningEnvironment::RebuildOpenPorts()
-{
-    m_openPorts.clear();
-    for (uint32_t port = 0; port < GetNPorts(); ++port)
-    {
-        if (m_isOpen[port])
-        {
-            m_openPorts.push_back(port);
-        }
     }
 }
 
@@ -430,266 +665,118 @@ PlanningEnvironment::SearchPortsOf(NodeId server)
     }
 }
 
-PlanningEnvironment::PortCompetition
-PlanningEnvironment::FindCompetition(uint32_t port) const
-{
-    const PortOptions& options = m_options[port];
-    const NodeId server = m_around.ports[port].server;
-    PortCompetition competition{std::numeric_limits<uint32_t>::max(), 0, 0, 0};
-    for (const Sender& sender : options.senders)
-    {
-        const uint32_t nCompeting = std::max(1U, m_nCompeting[sender.out]);
-        competition.fewest = std::min(competition.fewest, nCompeting);
-        competition.meanShare += 1.0F / nCompeting / options.senders.size();
-        competition.nNearest += sender.distance == options.leastDistance;
-    }
-    for (uint32_t p = m_around.firstPort[server]; p < m_around.firstPort[server + 1]; ++p)
-    {
-        competition.nElsewhere += p != port ? m_options[p].senders.size() : 0;
-    }
-    return competition;
-}
-
-PlanningEnvironment::WayPressure
-PlanningEnvironment::ExploreWay(uint32_t port, const Sender& sender) const
-{
-    const PortOptions& options = m_options[port];
-    WayPressure pressure;
-    NodeId node = m_topology.GetTarget(sender.out);
-    while (!m_topology.IsServer(node))
-    {
-        const DirectedLinkId link = options.towards[node - m_nServers];
-        const NodeId next = m_topology.GetTarget(link);
-        if (!m_topology.IsServer(next))
-        {
-            uint32_t nFree = 0;
-            for (const Topology::Port& way : m_topology.GetPorts(node))
-            {
-                nFree += !m_topology.IsServer(way.neighbor) && m_free[way.out] > 0;
-            }
-            pressure.contention += 1.0F / std::max(1U, nFree);
-            pressure.largest = std::max(pressure.largest, Share(m_demand[link], GetNPorts()));
-            pressure.sum += Share(m_demand[link], GetNPorts());
-        }
-        node = next;
-    }
-    return pressure;
-}
-
-void
-PlanningEnvironment::FindItems(uint32_t port,
-                               const Sender& sender,
-                               uint32_t most,
-                               std::vector<uint32_t>& items) const
-{
-    const NodeId receiver = m_around.ports[port].server;
-    const uint64_t* sendable = m_sendable.GetRow(sender.server);
-    const uint64_t* refused = m_refused.GetRow(receiver);
-    const std::vector<uint64_t>& offered = GetOffered(sender.server, receiver);
-    items.clear();
-    for (std::size_t i = 0; i < offered.size(); ++i)
-    {
-        const uint64_t word = sendable[i] & offered[i] & ~refused[i];
-        ForEachBit(&word, 1, [&](uint32_t bit) {
-            items.push_back(i * BitMatrix::WORD_BITS + bit);
-        });
-    }
-    if (items.size() > most)
-    {
-        // Equally rare ones in another order for each port, so that not all send the same.
-        const uint32_t turn = port * 31 + m_round * 17;
-        std::nth_element(items.begin(),
-                         items.begin() + most,
-                         items.end(),
-                         [&](uint32_t x, uint32_t y) {
-                             if (m_rarity[x] != m_rarity[y])
-                             {
-                                 return m_rarity[x] < m_rarity[y];
-                             }
-                             return (x + turn) % m_nChunks < (y + turn) % m_nChunks;
-                         });
-        items.resize(most);
-        std::sort(items.begin(), items.end());
-    }
-}
-
-void
-PlanningEnvironment::UpdateFeatures(uint32_t port)
-{
-    m_isOpen[port] = !m_options[port].senders.empty() && m_free[m_around.ports[port].link] > 0;
-    if (m_isOpen[port])
-    {
-        WritePortFeatures(port, &m_portFeatures[port * m_nPortFeatures]);
-    }
-}
-
-void
-PlanningEnvironment::TracePath(uint32_t port, const Sender& sender)
-{
-    m_pathLinks.assign(1, sender.out);
-    m_path.assign(1, sender.server);
-    NodeId node = m_topology.GetTarget(sender.out);
-    m_path.push_back(node);
-    while (!m_topology.IsServer(node))
-    {
-        const DirectedLinkId link = m_options[port].towards[node - m_nServers];
-        m_pathLinks.push_back(link);
-        node = m_topology.GetTarget(link);
-        m_path.push_back(node);
-    }
-}
-
 uint32_t
 PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadList& round)
 {
     TracePath(port, sender);
-    return Commit(port, item, round);
-}
-
-void
-PlanningEnvironment::PickAlong(uint32_t port, uint32_t item, const Path& path, WorkloadList& round)
-{
-    m_path = path;
-    m_pathLinks.clear();
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-    {
-        m_pathLinks.push_back(*m_topology.FindDirectedLink(path[i], path[i + 1]));
-    }
-    Commit(port, item, round);
-}
-
-uint32_t
-PlanningEnvironment::FindPort(const Path& path) const
-{
-    const auto link = m_topology.FindDirectedLink(path[path.size() - 2], path.back());
-    for (uint32_t port = 0; port < GetNPorts(); ++port)
-    {
-        if (link && m_around.ports[port].link == *link)
-        {
-            return port;
-        }
-    }
-    return GetNPorts();
-}
-
-uint32_t
-PlanningEnvironment::GetItem(const Workload& workload) const
-{
-    return workload.kind == WorkloadKind::REDUCE ? GetPartialItem(workload.chunk) : workload.chunk;
-}
-
-uint32_t
-PlanningEnvironment::Commit(uint32_t port, uint32_t item, WorkloadList& round)
-{
-    const NodeId sender = m_path.front();
     const NodeId receiver = m_path.back();
-    m_sendingLess.clear();
-    Apply(item, m_path, round);
-    m_unique[item / BitMatrix::WORD_BITS] &= ~(uint64_t{1} << item % BitMatrix::WORD_BITS);
-    --m_nOpen[receiver];
-
+    const bool isPartial = item >= m_nChunks;
+    const ChunkId chunk = isPartial ? item - m_nChunks : item;
     for (const uint32_t changed : m_changed)
     {
         m_isChanged[changed] = false;
     }
     m_changed.clear();
-    UseLinks();
-    for (const NodeId server : m_sendingLess)
+    if (isPartial)
     {
-        DropWhereUseless(server);
+        SendPartial(sender.server, receiver, chunk);
     }
-    if (IsPartialItem(item))
+    else
     {
-        SearchPortsOf(sender);
+        SendFinal(sender.server, receiver, chunk);
+    }
+    round.Add(chunk, isPartial ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST, m_path);
+    --m_nOpen[receiver];
+    UseLinks();
+    if (m_turn == Turn::LEAVING)
+    {
+        DropWhereUseless(receiver);
+        SearchPortsOf(sender.server);
     }
     SearchPortsOf(receiver);
     uint32_t nLost = 0;
     for (const uint32_t changed : m_changed)
     {
         const bool wasOpen = m_isOpen[changed];
-        UpdateFeatures(changed);
+        UpdateOpen(changed);
         const InPort& there = m_around.ports[changed];
-        nLost += wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 && NeedsMore(there.server);
+        nLost += wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 &&
+                 m_inNeed[there.server] > 0;
     }
     RebuildOpenPorts();
     return nLost;
 }
 
 void
-PlanningEnvironment::DropWhereUseless(NodeId sender)
+PlanningEnvironment::SendPartial(NodeId sender, NodeId receiver, ChunkId chunk)
 {
-    for (const Topology::Port& out : m_topology.GetPorts(sender))
+    m_trees.Send(sender, chunk);
+    m_arriving.emplace_back(sender, chunk);
+    const ChunkId partner = m_problem.partners[chunk];
+    if (partner != NO_CHUNK)
     {
-        std::vector<uint32_t>& ports = m_portsOfOut[out.out];
-        ports.erase(std::remove_if(ports.begin(),
-                                   ports.end(),
-                                   [&](uint32_t port) {
-                                       const NodeId receiver = m_around.ports[port].server;
-                                       if (CanSendSomething(sender, receiver))
-                                       {
-                                           return false;
-                                       }
-                                       DropSender(port, out.out);
-                                       return true;
-                                   }),
-                    ports.end());
+        m_mayLeave.Clear(sender, partner);
     }
+    --m_inNeed[receiver];
+    --m_nTransfersLeft;
 }
 
 void
-PlanningEnvironment::FindReachableUnselected(const InPort& port, std::vector<uint64_t>& items) const
+PlanningEnvironment::SendFinal(NodeId sender, NodeId receiver, ChunkId chunk)
 {
-    std::fill(items.begin(), items.end(), 0);
-    const uint64_t* refused = m_refused.GetRow(port.server);
-    std::vector<bool> seen(m_topology.GetNNodes(), false);
-    seen[port.server] = true;
-    std::vector<NodeId> queue{m_topology.GetSource(port.link)};
-    for (std::size_t i = 0; i < queue.size(); ++i)
+    m_isBound.Set(sender, chunk);
+    m_mayLeave.Clear(sender, chunk);
+    if (m_turn != Turn::LEAVING)
     {
-        if (m_topology.IsServer(queue[i]))
-        {
-            const uint64_t* sendable = m_sendable.GetRow(queue[i]);
-            for (std::size_t k = 0; k < items.size(); ++k)
-            {
-                items[k] |= sendable[k] & ~refused[k] & ~m_active[k];
-            }
-            continue;
-        }
-        for (const Topology::Port& next : m_topology.GetPorts(queue[i]))
-        {
-            if (!seen[next.neighbor] && m_free[Reverse(next.out)] > 0)
-            {
-                seen[next.neighbor] = true;
-                queue.push_back(next.neighbor);
-            }
-        }
+        m_held.Set(receiver, chunk);
+        AddHolder(receiver, chunk);
+        m_spread.Cover(receiver, chunk);
+        --m_inNeed[receiver];
+        --m_nTransfersLeft;
+        return;
     }
+    const ChunkId open = m_problem.partners[chunk];
+    const NodeId parent = m_problem.parents[open][receiver];
+    m_mayLeave.Clear(receiver, chunk);
+    m_sendable.Clear(receiver, chunk);
+    --m_inNeed[parent];
+    --m_nTransfersLeft;
+    if (m_trees.Leave(receiver, open))
+    {
+        m_isCompleted.push_back(open);
+    }
+    UpdateMayLeave(parent, open);
 }
 
-std::vector<float>
-PlanningEnvironment::FindMissedByTree() const
+PlanningEnvironment::RoundOutcome
+PlanningEnvironment::EndRound()
 {
-    std::vector<float> missed(m_nChunks, 0);
-    std::vector<uint64_t> items(m_active.size());
-    for (const InPort& port : m_around.ports)
+    for (const auto& [sender, chunk] : m_arriving)
     {
-        if (m_free[port.link] == 0 || !NeedsMore(port.server))
+        if (m_trees.Arrive(sender, chunk))
         {
-            continue;
+            m_isCompleted.push_back(chunk);
         }
-        FindReachableUnselected(port, items);
-        uint32_t nItems = 0;
-        ForEachBit(items.data(), items.size(), [&](uint32_t) { ++nItems; });
-        ForEachBit(items.data(), items.size(), [&](uint32_t item) {
-            missed[GetChunk(item)] += 1.0F / nItems;
-        });
     }
-    std::vector<float> byTree;
-    for (const ChunkId chunk : m_selectable)
+    m_arriving.clear();
+    for (const ChunkId chunk : m_isCompleted)
     {
-        byTree.push_back(missed[chunk]);
+        const NodeId root = m_problem.roots[chunk];
+        m_held.Set(root, chunk);
+        m_spread.Cover(root, chunk);
     }
-    return byTree;
+    m_isCompleted.clear();
+    uint32_t nIdle = 0;
+    double sum = 0;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        nIdle += std::min(m_nOpen[server], m_inNeed[server]);
+        const uint32_t needed = m_inNeed[server] > 0 ? m_round + CountRoundsToReceive(server) : 0;
+        sum += std::max(needed, m_firstTarget);
+    }
+    const uint32_t needed = std::max(GetRoundsNeeded(), m_firstTarget);
+    m_target = std::max(m_target, needed);
+    return {needed, sum / m_nServers, Share(nIdle, m_totalInCapacity)};
 }
 
 } // namespace ns3::allreduce

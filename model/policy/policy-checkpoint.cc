@@ -28,7 +28,7 @@ namespace
 {
 
 const char* const FORMAT = "allreduce-policy";
-constexpr int VERSION = 1;
+constexpr int VERSION = 2;
 
 /**
  * @return where the policies are if the library has been installed anywhere: share/ is beside lib/
@@ -86,10 +86,10 @@ ParseFile(const std::string& path)
 }
 
 PerceptronWeights
-ReadHead(const nlohmann::json& json, PlanMode mode, PolicyHead head, const std::string& path)
+ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
 {
     const std::string name = GetPolicyHeadName(head);
-    const auto& features = GetPolicyFeatures(mode, head);
+    const auto& features = GetPolicyFeatures(head);
     const auto part = json.find(name);
     if (part == json.end() || !part->contains("features") || !part->contains("weights"))
     {
@@ -158,13 +158,12 @@ WriteCheckpoint(const std::string& path,
 {
     nlohmann::ordered_json json = {{"format", FORMAT},
                                    {"version", VERSION},
-                                   {"mode", GetPlanModeName(weights.mode)},
                                    {"config", config.ToJson()},
                                    {"training", record}};
     for (const PolicyHead head : POLICY_HEADS)
     {
         json["networks"][GetPolicyHeadName(head)] = {
-            {"features", GetPolicyFeatures(weights.mode, head)},
+            {"features", GetPolicyFeatures(head)},
             {"hidden", PerceptronWeights::HIDDEN},
             {"weights", weights.Get(head).values}};
     }
@@ -179,22 +178,22 @@ ReadCheckpoint(const std::string& path)
     {
         FailInput("policy ", path, ": no \"networks\"");
     }
-    PolicyWeights weights(ParsePlanMode(json.value("mode", ""), "policy " + path));
+    PolicyWeights weights;
     for (const PolicyHead head : POLICY_HEADS)
     {
-        weights.Get(head) = ReadHead(json["networks"], weights.mode, head, path);
+        weights.Get(head) = ReadHead(json["networks"], head, path);
     }
     return weights;
 }
 
 std::string
-FindShippedCheckpoint(PlanMode mode)
+FindShippedCheckpoint()
 {
     if (const char* path = std::getenv("ALLREDUCE_POLICY"))
     {
         return path;
     }
-    const std::string name = mode == PlanMode::FORWARD ? "/hrl-forward.json" : "/hrl.json";
+    const std::string name = "/hrl.json";
     for (const std::string& folder : {FindInstalledPolicies(),
                                       std::string(ALLREDUCE_SOURCE_POLICIES),
                                       std::string(ALLREDUCE_INSTALLED_POLICIES)})

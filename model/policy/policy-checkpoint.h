@@ -57,12 +57,11 @@ void WriteFileAtomically(const std::string& path, const std::string& text);
 /**
  * @ingroup allreduce
  *
- * @param mode what it plans
  * @return where the shipped checkpoint is: the environment variable ALLREDUCE_POLICY if it is set,
  *         else the file that was installed with the library or the one in the source tree
  * @throws InputError if there is none
  */
-std::string FindShippedCheckpoint(PlanMode mode);
+std::string FindShippedCheckpoint();
 
 } // namespace ns3::allreduce
 

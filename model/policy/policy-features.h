@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_POLICY_FEATURES_H
 #define ALLREDUCE_POLICY_FEATURES_H
 
+#include "planning-environment.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,46 +16,20 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
-/// How an AllReduce is planned.
-enum class PlanMode : uint8_t
-{
-    MIRRORED, //!< its broadcast, and its reduce as another one read backwards
-    FORWARD,  //!< round by round, reduces and broadcasts together
-};
-
-/**
- * @ingroup allreduce
- *
- * @param mode a way to plan
- * @return its name, as it stands in checkpoints and configurations
- */
-const char* GetPlanModeName(PlanMode mode);
-
-/**
- * @ingroup allreduce
- *
- * @param name what GetPlanModeName returns
- * @param source where it comes from, for messages
- * @return the way to plan
- * @throws InputError if there is none of that name
- */
-PlanMode ParsePlanMode(const std::string& name, const std::string& source);
-
 /**
  * @ingroup allreduce
  *
  * @brief The five networks of the two policies.
  *
  * The upper policy, Flow-Tree Selection, is TREE. The lower one, Workload Scheduling, makes each
- * pick in three stages: PORT, SENDER, CHUNK. VALUE is the critic and only needed for training.
+ * pick in three stages: PORT, SENDER, ITEM. VALUE is the critic and only needed for training.
  */
 enum class PolicyHead : uint8_t
 {
     PORT,   //!< which open in-port of a server is served next
     SENDER, //!< which server sends to it
-    CHUNK,  //!< which chunk is sent, and whether to be merged or copied
-    TREE,   //!< whether a flow-tree is worked on in this round
+    ITEM,   //!< which chunk is sent, final or to be merged
+    TREE,   //!< whether a flow-tree is worked on before others in this round
     VALUE,  //!< how good the state at the beginning of a round is
 };
 
@@ -63,7 +39,7 @@ constexpr std::size_t N_POLICY_HEADS = 5;
 /// @return the heads, in order
 constexpr std::array<PolicyHead, N_POLICY_HEADS> POLICY_HEADS = {PolicyHead::PORT,
                                                                  PolicyHead::SENDER,
-                                                                 PolicyHead::CHUNK,
+                                                                 PolicyHead::ITEM,
                                                                  PolicyHead::TREE,
                                                                  PolicyHead::VALUE};
 
@@ -81,11 +57,80 @@ const char* GetPolicyHeadName(PolicyHead head);
  *
  * @ingroup allreduce
  *
- * @param mode how it is planned
  * @param head one of the networks
  * @return the names of its features
  */
-const std::vector<std::string>& GetPolicyFeatures(PlanMode mode, PolicyHead head);
+const std::vector<std::string>& GetPolicyFeatures(PolicyHead head);
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief The environment as the networks see it: rows of features.
+ */
+class PolicyView
+{
+  public:
+    /// @param environment what is seen; must outlive the view
+    explicit PolicyView(const PlanningEnvironment& environment);
+
+    /**
+     * @param port an open port
+     * @param [out] rows its features are appended
+     */
+    void AppendPort(uint32_t port, std::vector<float>& rows) const;
+
+    /**
+     * @param port an open port
+     * @param [out] rows a row for each of its senders
+     */
+    void WriteSenders(uint32_t port, std::vector<float>& rows) const;
+
+    /**
+     * @param port an open port
+     * @param sender one of its senders
+     * @param items what FindItems found
+     * @param [out] rows a row for each of the items
+     */
+    void WriteItems(uint32_t port,
+                    const PlanningEnvironment::Sender& sender,
+                    const std::vector<uint32_t>& items,
+                    std::vector<float>& rows) const;
+
+    /// @param [out] rows a row for each selectable tree
+    void WriteTrees(std::vector<float>& rows) const;
+
+    /// @param [out] rows the features of the state for the critic are appended
+    void AppendValue(std::vector<float>& rows) const;
+
+    struct PortFacts;   //!< what the features of a port are made of
+    struct SenderFacts; //!< likewise, of a sender
+    struct ItemFacts;   //!< likewise, of an item
+    struct TreeFacts;   //!< likewise, of a flow-tree
+    struct StateFacts;  //!< likewise, of the state
+
+  private:
+    /// How contended the way from a sender to a port is.
+    struct WayPressure
+    {
+        float contention{0}; //!< sum of one over the free links at the switches on the way
+        float largest{0};    //!< largest demand for a link on the way
+        float sum{0};        //!< sum of the demands
+    };
+
+    float GetTime() const;
+    float GetSlack(NodeId server) const;
+    float GetOutSlack(NodeId server) const;
+    uint32_t CountFreeOut(NodeId server) const;
+    RegionSupply::RoomLeft GetRoomLeft() const;
+    WayPressure ExploreWay(uint32_t port, const PlanningEnvironment::Sender& sender) const;
+    PortFacts FindPortFacts(uint32_t port) const;
+    SenderFacts FindSenderFacts(uint32_t port, const PlanningEnvironment::Sender& sender) const;
+    ItemFacts FindItemFacts(uint32_t port,
+                            const PlanningEnvironment::Sender& sender,
+                            uint32_t item) const;
+
+    const PlanningEnvironment& m_env; //!< what is seen
+};
 
 } // namespace ns3::allreduce
 

@@ -19,13 +19,6 @@ namespace
 /// More items are not weighed against each other; training networks hardly have so many.
 constexpr uint32_t MOST_ITEMS = 64;
 
-/// How a round is rewarded: rounds lost, the same for the mean server, and ports that idled.
-constexpr float LOST_ROUND = 1;
-constexpr float LOST_MEAN_ROUND = 0.5;
-constexpr float IDLE_PORTS = 0.4;
-/// What a pick costs for each port that it leaves without options.
-constexpr float LOST_OPTION = 0.1;
-
 /// Rolls out the policies on one problem.
 class Rollout
 {
@@ -33,13 +26,18 @@ class Rollout
     Rollout(PlanningEnvironment& environment,
             const PolicyWeights& weights,
             const RolloutOptions& options,
-            EpisodeRecord* record)
+            const RewardWeights& rewards,
+            Episode* episode)
         : m_environment(environment),
+          m_view(environment),
           m_weights(weights),
           m_options(options),
-          m_record(record),
+          m_rewards(rewards),
+          m_episode(episode),
           m_random(options.seed),
-          m_portScores(m_environment.GetNPorts(), 0)
+          m_nPortFeatures(weights.Get(PolicyHead::PORT).nInputs),
+          m_portRows(environment.GetNPorts() * m_nPortFeatures, 0),
+          m_portScores(environment.GetNPorts(), 0)
     {
     }
 
@@ -48,10 +46,10 @@ class Rollout
         std::vector<WorkloadList> plan;
         const uint32_t needed = m_environment.GetRoundsNeeded();
         PlanningEnvironment::RoundOutcome before{needed, static_cast<double>(needed), 0};
-        if (m_record)
+        if (m_episode)
         {
-            *m_record = {};
-            m_record->nRoundsNeeded = needed;
+            *m_episode = {};
+            m_episode->nRoundsNeeded = needed;
         }
         while (m_environment.GetNTransfersLeft() > 0)
         {
@@ -61,7 +59,7 @@ class Rollout
                 return {};
             }
             plan.push_back(MakeRound());
-            if (plan.back().IsEmpty() && !m_environment.MayWait())
+            if (plan.back().IsEmpty())
             {
                 FailInput("round ",
                           plan.size(),
@@ -70,10 +68,7 @@ class Rollout
                           " transfers are left");
             }
             const auto after = m_environment.EndRound();
-            if (m_record)
-            {
-                m_record->AddReward(before, after);
-            }
+            Reward(before, after);
             before = after;
         }
         NoteEnd(plan.size());
@@ -83,39 +78,39 @@ class Rollout
   private:
     void NoteEnd(std::size_t nRounds)
     {
-        if (m_record)
+        if (m_episode)
         {
-            m_record->nRounds = nRounds;
-            m_record->selectedShare = nRounds > 0 ? m_record->selectedShare / nRounds : 1;
+            m_episode->nRounds = nRounds;
+            m_episode->selectedShare = nRounds > 0 ? m_episode->selectedShare / nRounds : 1;
+        }
+    }
+
+    void Reward(const PlanningEnvironment::RoundOutcome& before,
+                const PlanningEnvironment::RoundOutcome& after)
+    {
+        if (m_episode)
+        {
+            const double lost = static_cast<double>(after.roundsNeeded) - before.roundsNeeded;
+            const double lostMean = after.meanRoundsNeeded - before.meanRoundsNeeded;
+            m_episode->rewards.push_back(-m_rewards.lostRound * lost -
+                                         m_rewards.lostMeanRound * lostMean -
+                                         m_rewards.idlePorts * after.idleShare);
         }
     }
 
     WorkloadList MakeRound()
     {
         m_environment.BeginRound();
-        const std::size_t firstDecision = m_record ? m_record->decisions.size() : 0;
-        const std::size_t nTreeDecisions = SelectTrees();
-        if (m_record)
+        SelectTrees();
+        if (m_episode)
         {
-            const std::vector<float> features = m_environment.MakeValueFeatures();
-            auto& rows = m_record->rows[static_cast<std::size_t>(PolicyHead::VALUE)];
-            rows.insert(rows.end(), features.begin(), features.end());
+            m_view.AppendValue(m_episode->rows[static_cast<std::size_t>(PolicyHead::VALUE)]);
         }
         WorkloadList round;
-        PickAll(round);
-        while (m_environment.OfferMore())
+        do
         {
             PickAll(round);
-        }
-        if (nTreeDecisions > 0)
-        {
-            const std::vector<float> missed = m_environment.FindMissedByTree();
-            for (std::size_t i = 0; i < nTreeDecisions; ++i)
-            {
-                Decision& decision = m_record->decisions[firstDecision + i];
-                decision.reward = decision.choice == 1 ? 0 : -std::min(1.0F, missed[i]);
-            }
-        }
+        } while (m_environment.OfferMore());
         return round;
     }
 
@@ -129,68 +124,60 @@ class Rollout
         }
     }
 
-    /// Ask the upper policy. @return how many of its decisions are to be rewarded
-    std::size_t SelectTrees()
+    /// Ask the upper policy, or follow a rule in its place.
+    void SelectTrees()
     {
-        if (!m_options.usesUpper)
-        {
-            return 0;
-        }
         const uint32_t nTrees = m_environment.GetSelectableTrees().size();
-        if (nTrees == 0)
+        if (nTrees == 0 || m_options.upper == UpperMode::ALL)
         {
-            return 0;
+            return;
         }
-        m_environment.WriteTreeFeatures(m_rows);
-        Score(PolicyHead::TREE, nTrees);
         std::vector<bool> selected(nTrees);
-        uint32_t nSelected = 0;
-        for (uint32_t i = 0; i < nTrees; ++i)
+        if (m_options.upper == UpperMode::FEWEST)
         {
-            const float probability = 1 / (1 + std::exp(-m_scores[i] - m_options.treeShift));
-            selected[i] = ChooseTree(i, probability);
-            nSelected += selected[i];
-            if (IsRecordingTrees())
+            m_environment.SelectFewest(selected);
+        }
+        else
+        {
+            m_view.WriteTrees(m_rows);
+            Score(PolicyHead::TREE, nTrees);
+            for (uint32_t i = 0; i < nTrees; ++i)
             {
-                const float chosen = selected[i] ? probability : 1 - probability;
-                Record(PolicyHead::TREE, i, 1, selected[i], std::log(std::max(1e-9F, chosen)));
+                selected[i] = ChooseTree(i);
             }
         }
         m_environment.SelectTrees(selected);
-        if (m_record)
+        if (m_episode)
         {
-            m_record->selectedShare += static_cast<double>(nSelected) / nTrees;
+            m_episode->selectedShare +=
+                std::count(selected.begin(), selected.end(), true) / double(nTrees);
         }
-        return IsRecording() && IsRecordingTrees() ? nTrees : 0;
     }
 
-    bool ChooseTree(uint32_t tree, float probability)
+    bool ChooseTree(uint32_t tree)
     {
-        if (m_options.stagger)
-        {
-            return m_environment.IsDue(tree, *m_options.stagger);
-        }
-        switch (m_options.samplesTrees ? RolloutMode::SAMPLE : m_options.mode)
+        const float probability = 1 / (1 + std::exp(-m_scores[tree]));
+        switch (m_options.mode)
         {
         case RolloutMode::BEST:
             return probability >= 0.5F;
-        case RolloutMode::SAMPLE:
-            return DrawUnit() < probability;
         case RolloutMode::RANDOM:
             return DrawUnit() < 0.5F;
+        case RolloutMode::SAMPLE:
+            break;
         }
-        return true;
-    }
-
-    bool IsRecordingTrees() const
-    {
-        return m_record && (m_options.recordsTrees ||
-                            (m_options.mode == RolloutMode::SAMPLE && !m_options.stagger));
+        const bool isSelected = DrawUnit() < probability;
+        if (m_episode)
+        {
+            const float chosen = isSelected ? probability : 1 - probability;
+            Record(PolicyHead::TREE, tree, 1, isSelected, std::log(std::max(1e-9F, chosen)));
+        }
+        return isSelected;
     }
 
     bool IsRecording() const
     {
-        return m_record && m_options.mode == RolloutMode::SAMPLE;
+        return m_episode && m_options.mode == RolloutMode::SAMPLE;
     }
 
     void ScoreChangedPorts()
@@ -201,8 +188,13 @@ class Rollout
         }
         for (const uint32_t port : m_environment.GetChangedPorts())
         {
-            m_weights.Get(PolicyHead::PORT)
-                .Score(m_environment.GetPortFeatures(port), 1, &m_portScores[port]);
+            if (m_environment.IsOpen(port))
+            {
+                m_rows.clear();
+                m_view.AppendPort(port, m_rows);
+                std::copy(m_rows.begin(), m_rows.end(), &m_portRows[port * m_nPortFeatures]);
+                m_weights.Get(PolicyHead::PORT).Score(m_rows.data(), 1, &m_portScores[port]);
+            }
         }
     }
 
@@ -213,7 +205,7 @@ class Rollout
         uint32_t choice = 0;
         if (senders.size() > 1)
         {
-            m_environment.WriteSenderFeatures(port, m_rows);
+            m_view.WriteSenders(port, m_rows);
             choice = ScoreAndChoose(PolicyHead::SENDER, senders.size());
         }
         const PlanningEnvironment::Sender sender = senders[choice];
@@ -221,13 +213,13 @@ class Rollout
         choice = 0;
         if (m_items.size() > 1)
         {
-            m_environment.WriteItemFeatures(port, sender, m_items, m_rows);
-            choice = ScoreAndChoose(PolicyHead::CHUNK, m_items.size());
+            m_view.WriteItems(port, sender, m_items, m_rows);
+            choice = ScoreAndChoose(PolicyHead::ITEM, m_items.size());
         }
         const uint32_t nLost = m_environment.Pick(port, sender, m_items[choice], round);
         if (IsRecording() && m_hasDecidedInPick)
         {
-            m_record->decisions.back().reward -= LOST_OPTION * nLost;
+            m_episode->decisions.back().reward -= m_rewards.lostOption * nLost;
         }
     }
 
@@ -247,11 +239,10 @@ class Rollout
         if (IsRecording())
         {
             m_rows.clear();
-            const std::size_t nFeatures = m_weights.Get(PolicyHead::PORT).nInputs;
             for (const uint32_t port : open)
             {
-                const float* features = m_environment.GetPortFeatures(port);
-                m_rows.insert(m_rows.end(), features, features + nFeatures);
+                const float* features = &m_portRows[port * m_nPortFeatures];
+                m_rows.insert(m_rows.end(), features, features + m_nPortFeatures);
             }
         }
         return open[Choose(PolicyHead::PORT, open.size())];
@@ -315,13 +306,20 @@ class Rollout
         return choice;
     }
 
-    /// Write down a decision on the present rows.
+    /// Write down a decision on some of the present rows.
     void Record(PolicyHead head, uint32_t firstRow, uint32_t nRows, uint32_t choice, float logP)
     {
         const std::size_t nFeatures = m_weights.Get(head).nInputs;
-        m_record->Add({head, nRows, choice, m_environment.GetRound() - 1, 0, logP, 0},
-                      m_rows.data() + firstRow * nFeatures,
-                      nFeatures);
+        std::vector<float>& rows = m_episode->rows[static_cast<std::size_t>(head)];
+        m_episode->decisions.push_back({head,
+                                        nRows,
+                                        choice,
+                                        m_environment.GetRound() - 1,
+                                        rows.size() / nFeatures,
+                                        logP,
+                                        0});
+        const auto first = m_rows.begin() + firstRow * nFeatures;
+        rows.insert(rows.end(), first, first + nRows * nFeatures);
     }
 
     float DrawUnit()
@@ -329,11 +327,15 @@ class Rollout
         return (m_random() >> 40) * (1.0F / (1 << 24));
     }
 
-    PlanningEnvironment& m_environment; //!< what the policies see
+    PlanningEnvironment& m_environment; //!< what is planned
+    const PolicyView m_view;            //!< what the policies see of it
     const PolicyWeights& m_weights;     //!< of the policies
     const RolloutOptions& m_options;    //!< how to choose
-    EpisodeRecord* m_record;            //!< what training needs to know
+    const RewardWeights& m_rewards;     //!< what rounds earn
+    Episode* m_episode;                 //!< what training needs to know
     std::mt19937_64 m_random;           //!< where chance comes from
+    const std::size_t m_nPortFeatures;  //!< features of a port
+    std::vector<float> m_portRows;      //!< by port: its features
     std::vector<float> m_portScores;    //!< by port
     std::vector<float> m_rows;          //!< features of the present choice
     std::vector<float> m_scores;        //!< of the present choice
@@ -343,32 +345,14 @@ class Rollout
 
 } // namespace
 
-void
-EpisodeRecord::Add(Decision decision, const float* features, std::size_t nFeatures)
-{
-    auto& all = rows[static_cast<std::size_t>(decision.head)];
-    decision.firstRow = all.size() / nFeatures;
-    decisions.push_back(decision);
-    all.insert(all.end(), features, features + decision.nRows * nFeatures);
-}
-
-void
-EpisodeRecord::AddReward(const PlanningEnvironment::RoundOutcome& before,
-                         const PlanningEnvironment::RoundOutcome& after)
-{
-    const double lost = static_cast<double>(after.roundsNeeded) - before.roundsNeeded;
-    const double lostMean = after.meanRoundsNeeded - before.meanRoundsNeeded;
-    rewards.push_back(static_cast<float>(-LOST_ROUND * lost - LOST_MEAN_ROUND * lostMean -
-                                         IDLE_PORTS * after.idleShare));
-}
-
 std::vector<WorkloadList>
 RunRollout(PlanningEnvironment& environment,
            const PolicyWeights& weights,
            const RolloutOptions& options,
-           EpisodeRecord* record)
+           const RewardWeights& rewards,
+           Episode* episode)
 {
-    return Rollout(environment, weights, options, record).Run();
+    return Rollout(environment, weights, options, rewards, episode).Run();
 }
 
 } // namespace ns3::allreduce

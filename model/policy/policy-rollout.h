@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -27,18 +26,33 @@ enum class RolloutMode
 };
 
 /// @ingroup allreduce
+/// Which flow-trees are worked on first.
+enum class UpperMode
+{
+    POLICY, //!< those that the upper policy selects
+    ALL,    //!< all trees at once
+    FEWEST  //!< open trees with the fewest partial sums left: the best fixed rule that is known
+};
+
+/// @ingroup allreduce
 /// How to roll out the policies.
 struct RolloutOptions
 {
     RolloutMode mode{RolloutMode::BEST}; //!< how to choose
+    UpperMode upper{UpperMode::POLICY};  //!< which trees come first
     float temperature{1};                //!< divides scores where choices are sampled
-    bool usesUpper{true};                //!< ask the upper policy; else all trees are selected
-    bool samplesTrees{false};            //!< trees by their probabilities, whatever the mode
-    bool recordsTrees{false};            //!< record the selection of trees, whatever the mode
-    float treeShift{0};                  //!< added to the scores of trees
-    std::optional<Stagger> stagger;      //!< instead of the upper policy
     uint64_t seed{1};                    //!< where chance comes from
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never
+};
+
+/// @ingroup allreduce
+/// How a round is rewarded.
+struct RewardWeights
+{
+    double lostRound{1};       //!< for each round that the plan gets longer
+    double lostMeanRound{0.5}; //!< likewise, for the mean server
+    double idlePorts{0.4};     //!< for the share of ports that idled though there was work
+    double lostOption{0.1};    //!< for each port that a pick leaves without options
 };
 
 /// @ingroup allreduce
@@ -49,41 +63,21 @@ struct Decision
     uint32_t nRows;       //!< among how many; a tree is a choice between no and yes with one row
     uint32_t choice;      //!< which one
     uint32_t round;       //!< in which round, counted from 0
-    std::size_t firstRow; //!< its features: index of the first row in EpisodeRecord::rows
+    std::size_t firstRow; //!< its features: index of the first row in Episode::rows
     float logProbability; //!< of the choice
     float reward;         //!< what this choice earned by itself
 };
 
 /// @ingroup allreduce
 /// All that training needs to know of a rollout.
-struct EpisodeRecord
+struct Episode
 {
     std::array<std::vector<float>, N_POLICY_HEADS> rows; //!< by head: features; VALUE: by round
     std::vector<Decision> decisions;                     //!< in order
     std::vector<float> rewards;                          //!< by round
     uint32_t nRounds{0};                                 //!< rounds that the plan took
     uint32_t nRoundsNeeded{0};                           //!< rounds that it takes at least
-    double lead{0};          //!< rounds fewer than the mean of the rollouts of the same problem
-    double selectedShare{0}; //!< of trees that the upper policy selected
-    bool isHalf{false};      //!< a half of a plan whose halves overlap
-
-    /**
-     * Write down a decision.
-     *
-     * @param decision what was decided; firstRow is filled in
-     * @param features of its rows
-     * @param nFeatures features of a row
-     */
-    void Add(Decision decision, const float* features, std::size_t nFeatures);
-
-    /**
-     * Write down what a round earned.
-     *
-     * @param before what the outcome of the last round was
-     * @param after what the outcome of this one is
-     */
-    void AddReward(const PlanningEnvironment::RoundOutcome& before,
-                   const PlanningEnvironment::RoundOutcome& after);
+    double selectedShare{0};                             //!< of trees that were selected
 };
 
 /**
@@ -94,14 +88,16 @@ struct EpisodeRecord
  * @param environment what to plan; at its beginning
  * @param weights of the policies
  * @param options how to choose
- * @param [out] record what training needs to know; may be null
+ * @param rewards how rounds are rewarded, if it is recorded
+ * @param [out] episode what training needs to know; may be null
  * @return the plan; empty if it was given up
  * @throws InputError if some server cannot be reached
  */
 std::vector<WorkloadList> RunRollout(PlanningEnvironment& environment,
                                      const PolicyWeights& weights,
                                      const RolloutOptions& options,
-                                     EpisodeRecord* record = nullptr);
+                                     const RewardWeights& rewards = {},
+                                     Episode* episode = nullptr);
 
 } // namespace ns3::allreduce
 

@@ -4,19 +4,18 @@
 
 #include "policy-trainer.h"
 
-#include "episode-batch.h"
+#include "advantage-estimate.h"
+#include "decision-batch.h"
 #include "parallel-for.h"
-#include "plan-imitation.h"
 #include "policy-checkpoint.h"
 #include "policy-network.h"
 #include "policy-rollout.h"
-#include "staggered-plan.h"
 #include "training-problems.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/topology-spec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -40,58 +39,17 @@ MakeSeed(uint64_t seed, uint64_t iteration, uint64_t what)
 
 /// @return after how many rounds a plan is so bad that it is given up
 uint32_t
-GetMostRounds(const TrainingProblem& problem)
+GetMostRounds(const PlanningProblem& problem)
 {
-    return 3 * problem.nChunks + 20;
+    return 3 * problem.GetNChunks() + 20;
 }
 
-/// @return the length of a staggered plan over the least of a plan whose halves do not overlap
-double
-GetStaggeredRatio(const EpisodeRecord& record)
+/// What a loss is made of: log-probabilities of the choices, and their mean entropy.
+struct PolicyOutput
 {
-    return record.nRounds / (2.0 * record.nRoundsNeeded);
-}
-
-double
-GetMean(const std::vector<double>& values)
-{
-    return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
-}
-
-/// @param [in,out] records those of a problem one after another @param nRollouts of a problem
-void
-FindLeads(std::vector<EpisodeRecord>& records, uint32_t nRollouts)
-{
-    for (std::size_t first = 0; first < records.size(); first += nRollouts)
-    {
-        double mean = 0;
-        for (std::size_t i = first; i < first + nRollouts; ++i)
-        {
-            mean += static_cast<double>(records[i].nRounds) / nRollouts;
-        }
-        for (std::size_t i = first; i < first + nRollouts; ++i)
-        {
-            records[i].lead = mean - records[i].nRounds;
-        }
-    }
-}
-
-/**
- * Half of the plans that are followed begin where the policies themselves have led: else they
- * would never see how to go on from there.
- */
-EpisodeRecord
-Imitate(TrainingProblem problem, const PolicyWeights& weights, const RolloutOptions& options)
-{
-    if (options.seed % 2 == 1)
-    {
-        const std::vector<WorkloadList> own =
-            RunRollout(*problem.MakeEnvironment(), weights, options);
-        PlayBeginning(problem, own, own.empty() ? 0 : options.seed / 2 % own.size());
-    }
-    const std::vector<WorkloadList> plan = PlanGreedily(problem, options.seed);
-    return RecordPlan(*problem.MakeEnvironment(), plan, weights, options.seed);
-}
+    torch::Tensor logProbability; //!< by decision
+    torch::Tensor entropy;        //!< mean
+};
 
 /// @return by decision: the largest score of its rows, to be subtracted for precision
 torch::Tensor
@@ -108,29 +66,10 @@ FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
     return largest;
 }
 
-/**
- * @param logProbability of the choices, now
- * @param batch the choices
- * @param clip PPO's limit on the ratio of probabilities
- * @return the loss
- */
-torch::Tensor
-ComputePolicyLoss(const torch::Tensor& logProbability, const DecisionBatch& batch, double clip)
+/// The lower policy: a softmax over each decision's rows.
+PolicyOutput
+ApplySoftmax(const torch::Tensor& scores, const DecisionBatch& batch)
 {
-    if (batch.isImitated)
-    {
-        return -(logProbability * batch.advantage).mean();
-    }
-    const torch::Tensor ratio = (logProbability - batch.logProbability).exp();
-    return -torch::min(ratio * batch.advantage, ratio.clamp(1 - clip, 1 + clip) * batch.advantage)
-                .mean();
-}
-
-/// @return the lower policy's loss on some decisions, and their mean entropy
-std::pair<torch::Tensor, torch::Tensor>
-ComputeSoftmaxLoss(const torch::Tensor& scores, const DecisionBatch& batch, double clip)
-{
-    // A softmax over each decision's rows.
     const torch::Tensor shifted =
         scores - FindLargest(scores.detach(), batch).index_select(0, batch.decisionOfRow);
     const torch::Tensor sums =
@@ -138,20 +77,47 @@ ComputeSoftmaxLoss(const torch::Tensor& scores, const DecisionBatch& batch, doub
     const torch::Tensor logProbabilities = shifted - sums.index_select(0, batch.decisionOfRow);
     const torch::Tensor entropy =
         -(logProbabilities.exp() * logProbabilities).sum() / batch.nDecisions;
-    const torch::Tensor chosen = logProbabilities.index_select(0, batch.chosenRow);
-    return {ComputePolicyLoss(chosen, batch, clip), entropy};
+    return {logProbabilities.index_select(0, batch.chosenRow), entropy};
 }
 
-/// @return the upper policy's loss on some decisions, and their mean entropy
-std::pair<torch::Tensor, torch::Tensor>
-ComputeBernoulliLoss(const torch::Tensor& scores, const DecisionBatch& batch, double clip)
+/// The upper policy: a yes or no for each tree.
+PolicyOutput
+ApplyBernoulli(const torch::Tensor& scores, const DecisionBatch& batch)
 {
-    const torch::Tensor isSelected = batch.choice;
     const torch::Tensor logYes = torch::log_sigmoid(scores);
     const torch::Tensor logNo = torch::log_sigmoid(-scores);
-    const torch::Tensor logProbability = isSelected * logYes + (1 - isSelected) * logNo;
-    const torch::Tensor entropy = -(logYes.exp() * logYes + logNo.exp() * logNo).mean();
-    return {ComputePolicyLoss(logProbability, batch, clip), entropy};
+    return {batch.choice * logYes + (1 - batch.choice) * logNo,
+            -(logYes.exp() * logYes + logNo.exp() * logNo).mean()};
+}
+
+/// Means over the updates of an iteration.
+struct UpdateStatistics
+{
+    double entropy{0};      //!< sum, of the lower policy
+    double upperEntropy{0}; //!< sum, of the upper policy
+    double kl{0};           //!< sum
+    double clipFraction{0}; //!< sum
+    uint32_t nLower{0};     //!< updates of the lower policy
+    uint32_t nUpper{0};     //!< updates of the upper policy
+
+    void WriteTo(TrainingProgress& progress) const
+    {
+        const double n = std::max(1U, nLower + nUpper);
+        progress.entropy = entropy / std::max(1U, nLower);
+        progress.upperEntropy = upperEntropy / std::max(1U, nUpper);
+        progress.kl = kl / n;
+        progress.clipFraction = clipFraction / n;
+    }
+};
+
+/// @return 1 - Var(returns - values) / Var(returns)
+double
+ComputeExplainedVariance(const AdvantageEstimate& estimate)
+{
+    const torch::Tensor returns = torch::tensor(estimate.returns);
+    const torch::Tensor errors = returns - torch::tensor(estimate.values);
+    const double variance = returns.var().item<double>();
+    return variance > 0 ? 1 - errors.var().item<double>() / variance : 0;
 }
 
 } // namespace
@@ -162,20 +128,19 @@ struct PolicyTrainer::Impl
     explicit Impl(const TrainingConfig& trainingConfig);
 
     PolicyWeights Export() const;
-    std::vector<EpisodeRecord> RollOut(const PolicyWeights& weights) const;
-    std::vector<EpisodeRecord> RollOutStaggered(const PolicyWeights& weights) const;
-    bool IsImitating() const;
-    bool IsUpperImitating() const;
-    void UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress);
-    void UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum);
-    void UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress);
+    std::vector<Episode> CollectEpisodes(const PolicyWeights& weights) const;
+    void UpdatePolicies(const std::vector<Episode>& episodes,
+                        const AdvantageEstimate& advantages,
+                        uint32_t epoch,
+                        UpdateStatistics& statistics);
+    void UpdatePolicy(PolicyHead head, const DecisionBatch& batch, UpdateStatistics& statistics);
+    void UpdateCritic(const std::vector<Episode>& episodes, const AdvantageEstimate& advantages);
     void TakeStep(PolicyHead head, const torch::Tensor& loss, double rateFactor);
     void UpdateAverage();
     void ValidateWeights(TrainingProgress& progress);
     double GetShareDone() const;
 
     TrainingConfig config;                                          //!< how to train
-    PlanMode mode;                                                  //!< what is planned
     uint32_t iteration{0};                                          //!< iterations done
     uint64_t nDecisions{0};                                         //!< made so far
     std::vector<Perceptron> networks;                               //!< by head
@@ -186,17 +151,14 @@ struct PolicyTrainer::Impl
 };
 
 PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
-    : config(trainingConfig),
-      mode(ParsePlanMode(config.mode, "training")),
-      averaged(mode),
-      best(mode)
+    : config(trainingConfig)
 {
     torch::set_num_threads(1);
-    averaged = PolicyWeights::MakeInitial(mode, config.seed);
+    averaged = PolicyWeights::MakeInitial(config.seed);
     best = averaged;
     for (const PolicyHead head : POLICY_HEADS)
     {
-        networks.emplace_back(GetPolicyFeatures(mode, head).size());
+        networks.emplace_back(GetPolicyFeatures(head).size());
         networks.back()->Import(averaged.Get(head));
         optimizers.push_back(
             std::make_unique<torch::optim::Adam>(networks.back()->parameters(),
@@ -207,7 +169,7 @@ PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
 PolicyWeights
 PolicyTrainer::Impl::Export() const
 {
-    PolicyWeights weights(mode);
+    PolicyWeights weights;
     for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
     {
         weights.heads[head] = networks[head]->Export();
@@ -221,75 +183,143 @@ PolicyTrainer::Impl::GetShareDone() const
     return std::min(1.0, static_cast<double>(iteration) / config.iterations);
 }
 
-bool
-PolicyTrainer::Impl::IsImitating() const
+TrainingProgress
+PolicyTrainer::Step()
 {
-    return iteration < config.imitation;
+    TrainingProgress progress;
+    Impl& impl = *m_impl;
+    const TrainingConfig& config = impl.config;
+
+    // Roll out the present policies.
+    const PolicyWeights weights = impl.Export();
+    const std::vector<Episode> episodes = impl.CollectEpisodes(weights);
+    for (const Episode& episode : episodes)
+    {
+        const double n = episodes.size();
+        progress.meanReturn +=
+            std::accumulate(episode.rewards.begin(), episode.rewards.end(), 0.0) / n;
+        progress.excessRounds += (double(episode.nRounds) - episode.nRoundsNeeded) / n;
+        progress.selectedShare += episode.selectedShare / n;
+        impl.nDecisions += episode.decisions.size();
+    }
+    progress.nDecisions = impl.nDecisions;
+
+    // Say what each decision was worth.
+    const AdvantageEstimate advantages = EstimateAdvantages(episodes, weights, config);
+    progress.explainedVariance = ComputeExplainedVariance(advantages);
+
+    // Make good decisions likelier, within PPO's limits, and teach the critic.
+    UpdateStatistics statistics;
+    for (uint32_t epoch = 0; epoch < config.epochs; ++epoch)
+    {
+        impl.UpdatePolicies(episodes, advantages, epoch, statistics);
+        impl.UpdateCritic(episodes, advantages);
+    }
+    statistics.WriteTo(progress);
+    impl.UpdateAverage();
+    progress.iteration = ++impl.iteration;
+    if (!impl.Export().AreFinite())
+    {
+        FailInput("training: after iteration ",
+                  impl.iteration,
+                  " a weight is not a finite number; try a smaller learning_rate");
+    }
+    if (impl.iteration >= config.validation_from && impl.iteration % config.validation_every == 0)
+    {
+        impl.ValidateWeights(progress);
+    }
+    return progress;
 }
 
-bool
-PolicyTrainer::Impl::IsUpperImitating() const
+std::vector<Episode>
+PolicyTrainer::Impl::CollectEpisodes(const PolicyWeights& weights) const
 {
-    return mode == PlanMode::FORWARD ? IsImitating()
-                                     : iteration < config.upper_from + config.upper_imitation;
-}
-
-std::vector<EpisodeRecord>
-PolicyTrainer::Impl::RollOutStaggered(const PolicyWeights& weights) const
-{
-    const bool isAsked = mode == PlanMode::MIRRORED && iteration >= config.upper_from;
-    const uint32_t nProblems = isAsked ? config.staggered : 0;
-    const uint32_t nRollouts = IsUpperImitating() ? 1 : config.rollouts;
-    std::vector<TrainingProblem> problems(nProblems);
-    RunParallel(nProblems, [&](uint32_t i) {
-        problems[i] = DrawStaggeredProblem(config, MakeSeed(config.seed, iteration, 10'000 + i));
-    });
-    std::vector<EpisodeRecord> records(nProblems * nRollouts);
-    RunParallel(records.size(), [&](uint32_t i) {
-        const auto& state = std::get<AllReduceState>(problems[i / nRollouts].start);
-        RolloutOptions options;
-        options.seed = MakeSeed(config.seed, iteration, 20'000 + i);
-        options.samplesTrees = true;
-        options.recordsTrees = true;
-        if (IsUpperImitating())
-        {
-            records[i] = FindBestStagger(state, weights, options.seed);
-            return;
-        }
-        PlanStaggered(state, weights, options, &records[i]);
-    });
-    FindLeads(records, nRollouts);
-    return records;
-}
-
-std::vector<EpisodeRecord>
-PolicyTrainer::Impl::RollOut(const PolicyWeights& weights) const
-{
-    const uint32_t nHalves = mode == PlanMode::MIRRORED ? config.halves : 0;
-    std::vector<TrainingProblem> problems(config.problems + nHalves);
+    std::vector<TrainingProblem> problems(config.problems);
     RunParallel(problems.size(), [&](uint32_t i) {
-        const uint64_t seed = MakeSeed(config.seed, iteration, i);
-        problems[i] = i < config.problems ? DrawTrainingProblem(config, seed)
-                                          : DrawHalf(config, seed, weights);
+        problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
     });
-    std::vector<EpisodeRecord> records(problems.size() * config.rollouts);
-    RunParallel(records.size(), [&](uint32_t i) {
+    std::vector<Episode> episodes(problems.size() * config.rollouts);
+    RunParallel(episodes.size(), [&](uint32_t i) {
+        const PlanningProblem& problem = problems[i / config.rollouts].problem;
+        PlanningEnvironment environment(problem);
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
-        options.seed = MakeSeed(config.seed, iteration, 1000 + i);
-        const TrainingProblem& problem = problems[i / config.rollouts];
+        options.seed = MakeSeed(config.seed, iteration, 100'000 + i);
         options.mostRounds = GetMostRounds(problem);
-        options.stagger = problem.stagger;
-        if (IsImitating())
-        {
-            records[i] = Imitate(problem, weights, options);
-            return;
-        }
-        RunRollout(*problem.MakeEnvironment(), weights, options, &records[i]);
-        records[i].isHalf = i >= config.problems * config.rollouts;
+        RunRollout(environment, weights, options, config.reward, &episodes[i]);
     });
-    FindLeads(records, config.rollouts);
-    return records;
+    return episodes;
+}
+
+void
+PolicyTrainer::Impl::UpdatePolicies(const std::vector<Episode>& episodes,
+                                    const AdvantageEstimate& advantages,
+                                    uint32_t epoch,
+                                    UpdateStatistics& statistics)
+{
+    for (const PolicyHead head :
+         {PolicyHead::PORT, PolicyHead::SENDER, PolicyHead::ITEM, PolicyHead::TREE})
+    {
+        const DecisionShuffle shuffle(episodes,
+                                      advantages,
+                                      head,
+                                      config.port_share,
+                                      MakeSeed(config.seed, iteration, 1'000'000 + epoch));
+        for (uint32_t i = 0; i < config.minibatches; ++i)
+        {
+            const DecisionBatch batch = shuffle.MakeMinibatch(i, config.minibatches);
+            if (batch.nDecisions > 0)
+            {
+                UpdatePolicy(head, batch, statistics);
+            }
+        }
+    }
+}
+
+void
+PolicyTrainer::Impl::UpdatePolicy(PolicyHead head,
+                                  const DecisionBatch& batch,
+                                  UpdateStatistics& statistics)
+{
+    const bool isUpper = head == PolicyHead::TREE;
+    const torch::Tensor scores = networks[static_cast<std::size_t>(head)]->forward(batch.rows);
+    const PolicyOutput output =
+        isUpper ? ApplyBernoulli(scores, batch) : ApplySoftmax(scores, batch);
+    const torch::Tensor logRatio = output.logProbability - batch.logProbability;
+    const torch::Tensor ratio = logRatio.exp();
+    const torch::Tensor clipped = ratio.clamp(1 - config.clip, 1 + config.clip);
+    const torch::Tensor policyLoss =
+        -torch::min(ratio * batch.advantage, clipped * batch.advantage).mean();
+    {
+        const torch::NoGradGuard noGradient;
+        (isUpper ? statistics.upperEntropy : statistics.entropy) += output.entropy.item<double>();
+        statistics.kl += (ratio - 1 - logRatio).mean().item<double>();
+        statistics.clipFraction +=
+            ((ratio - 1).abs() > config.clip).to(torch::kFloat32).mean().item<double>();
+        ++(isUpper ? statistics.nUpper : statistics.nLower);
+    }
+    const double entropyWeight = config.entropy * (1 - GetShareDone());
+    TakeStep(head, policyLoss - entropyWeight * output.entropy, isUpper ? config.upper_rate : 1);
+}
+
+void
+PolicyTrainer::Impl::UpdateCritic(const std::vector<Episode>& episodes,
+                                  const AdvantageEstimate& advantages)
+{
+    constexpr auto VALUE = static_cast<std::size_t>(PolicyHead::VALUE);
+    std::vector<float> all;
+    for (const Episode& episode : episodes)
+    {
+        all.insert(all.end(), episode.rows[VALUE].begin(), episode.rows[VALUE].end());
+    }
+    const int64_t nFeatures = GetPolicyFeatures(PolicyHead::VALUE).size();
+    const torch::Tensor rows = torch::tensor(all).view({-1, nFeatures});
+    const torch::Tensor returns = torch::tensor(advantages.returns);
+    for (uint32_t i = 0; i < config.minibatches; ++i)
+    {
+        const torch::Tensor loss = torch::mse_loss(networks[VALUE]->forward(rows), returns);
+        TakeStep(PolicyHead::VALUE, loss, config.critic_rate);
+    }
 }
 
 void
@@ -307,60 +337,6 @@ PolicyTrainer::Impl::TakeStep(PolicyHead head, const torch::Tensor& loss, double
     loss.backward();
     torch::nn::utils::clip_grad_norm_(network->parameters(), config.gradient_norm);
     optimizer.step();
-}
-
-void
-PolicyTrainer::Impl::UpdateHead(PolicyHead head, const DecisionBatch& batch, double& entropySum)
-{
-    const torch::Tensor scores = networks[static_cast<std::size_t>(head)]->forward(batch.rows);
-    const auto [loss, entropy] = head == PolicyHead::TREE
-                                     ? ComputeBernoulliLoss(scores, batch, config.clip)
-                                     : ComputeSoftmaxLoss(scores, batch, config.clip);
-    entropySum += entropy.item<double>();
-    const double weight = batch.isImitated ? 0 : config.entropy * (1 - GetShareDone());
-    TakeStep(head, loss - weight * entropy, head == PolicyHead::TREE ? config.upper_rate : 1);
-}
-
-void
-PolicyTrainer::Impl::UpdatePolicies(EpisodeBatch& batch, TrainingProgress& progress)
-{
-    double entropySum = 0;
-    uint32_t nUpdates = 0;
-    for (uint32_t epoch = 0; epoch < config.epochs; ++epoch)
-    {
-        for (const PolicyHead head :
-             {PolicyHead::PORT, PolicyHead::SENDER, PolicyHead::CHUNK, PolicyHead::TREE})
-        {
-            batch.Shuffle(head, MakeSeed(config.seed, iteration, 100'000 + epoch));
-            for (uint32_t i = 0; i < config.minibatches; ++i)
-            {
-                const DecisionBatch part = batch.MakeMinibatch(head, i, config.minibatches);
-                if (part.nDecisions > 0)
-                {
-                    UpdateHead(head, part, entropySum);
-                    ++nUpdates;
-                }
-            }
-        }
-        UpdateCritic(batch, progress);
-    }
-    progress.entropy = nUpdates > 0 ? entropySum / nUpdates : 0;
-}
-
-void
-PolicyTrainer::Impl::UpdateCritic(const EpisodeBatch& batch, TrainingProgress& progress)
-{
-    const torch::Tensor values =
-        networks[static_cast<std::size_t>(PolicyHead::VALUE)]->forward(batch.GetValueRows());
-    const torch::Tensor loss = torch::mse_loss(values, batch.GetReturns());
-    progress.valueError = loss.item<double>();
-    TakeStep(PolicyHead::VALUE, loss, 2);
-    for (uint32_t i = 1; i < config.minibatches; ++i)
-    {
-        const torch::Tensor again =
-            networks[static_cast<std::size_t>(PolicyHead::VALUE)]->forward(batch.GetValueRows());
-        TakeStep(PolicyHead::VALUE, torch::mse_loss(again, batch.GetReturns()), 2);
-    }
 }
 
 void
@@ -385,15 +361,15 @@ PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
     progress.isValidated = true;
     progress.validation = Validate(present, config);
     progress.validationAveraged = Validate(averaged, config);
-    if (progress.validationAveraged.GetScore() <= bestValidation)
+    if (progress.validationAveraged <= bestValidation)
     {
-        bestValidation = progress.validationAveraged.GetScore();
+        bestValidation = progress.validationAveraged;
         best = averaged;
         progress.isBest = true;
     }
-    if (progress.validation.GetScore() < bestValidation)
+    if (progress.validation < bestValidation)
     {
-        bestValidation = progress.validation.GetScore();
+        bestValidation = progress.validation;
         best = present;
         progress.isBest = true;
     }
@@ -423,49 +399,6 @@ PolicyTrainer::GetIteration() const
     return m_impl->iteration;
 }
 
-TrainingProgress
-PolicyTrainer::Step()
-{
-    TrainingProgress progress;
-    const PolicyWeights weights = m_impl->Export();
-    std::vector<EpisodeRecord> records = m_impl->RollOut(weights);
-    std::vector<EpisodeRecord> staggered = m_impl->RollOutStaggered(weights);
-    for (const EpisodeRecord& record : records)
-    {
-        progress.excessRounds +=
-            (static_cast<double>(record.nRounds) - record.nRoundsNeeded) / records.size();
-        progress.selectedShare += record.selectedShare / records.size();
-        m_impl->nDecisions += record.decisions.size();
-    }
-    if (!staggered.empty())
-    {
-        progress.selectedShare = 0;
-    }
-    for (EpisodeRecord& record : staggered)
-    {
-        progress.staggered += GetStaggeredRatio(record) / staggered.size();
-        progress.selectedShare += record.selectedShare / staggered.size();
-        m_impl->nDecisions += record.decisions.size();
-        records.push_back(std::move(record));
-    }
-    EpisodeBatch batch(std::move(records),
-                       weights,
-                       m_impl->config,
-                       m_impl->IsImitating(),
-                       m_impl->IsUpperImitating());
-    m_impl->UpdatePolicies(batch, progress);
-    m_impl->UpdateAverage();
-    progress.nDecisions = m_impl->nDecisions;
-    progress.iteration = ++m_impl->iteration;
-    const TrainingConfig& config = m_impl->config;
-    if (m_impl->iteration >= config.validation_from &&
-        m_impl->iteration % config.validation_every == 0)
-    {
-        m_impl->ValidateWeights(progress);
-    }
-    return progress;
-}
-
 PolicyWeights
 PolicyTrainer::GetBestWeights() const
 {
@@ -482,7 +415,7 @@ std::vector<float>
 PolicyTrainer::Score(PolicyHead head, const std::vector<float>& rows) const
 {
     const torch::NoGradGuard noGradient;
-    const int64_t nFeatures = GetPolicyFeatures(m_impl->mode, head).size();
+    const int64_t nFeatures = GetPolicyFeatures(head).size();
     const torch::Tensor scores = m_impl->networks[static_cast<std::size_t>(head)]->forward(
         torch::tensor(rows, torch::kFloat32).view({-1, nFeatures}));
     return {scores.data_ptr<float>(), scores.data_ptr<float>() + scores.numel()};
@@ -562,42 +495,20 @@ PolicyTrainer::Load(const std::string& path)
 }
 
 double
-Validation::GetScore() const
-{
-    // A tenth of a plan's length is worth as much as a fifth of a round too many.
-    return excessRounds + 2 * (staggered.value_or(1) - 1);
-}
-
-Validation
 Validate(const PolicyWeights& weights, const TrainingConfig& config)
 {
-    std::vector<double> excess(CountValidationProblems(config), 0);
-    RunParallel(excess.size(), [&](uint32_t i) {
-        const TrainingProblem problem = MakeValidationProblem(config, i);
-        RolloutOptions options;
-        options.seed = i;
-        options.mostRounds = GetMostRounds(problem);
-        EpisodeRecord record;
-        RunRollout(*problem.MakeEnvironment(), weights, options, &record);
-        excess[i] = static_cast<double>(record.nRounds) - record.nRoundsNeeded;
-    });
-    const bool isStaggered = weights.mode == PlanMode::MIRRORED;
-    std::vector<double> ratios(isStaggered ? config.validation_staggered : 0, 0);
+    std::vector<double> ratios(CountValidationProblems(config), 0);
     RunParallel(ratios.size(), [&](uint32_t i) {
-        const TrainingProblem problem = MakeStaggeredValidationProblem(config, i);
+        const TrainingProblem owned = MakeValidationProblem(config, i);
+        PlanningEnvironment environment(owned.problem);
         RolloutOptions options;
         options.seed = i;
-        EpisodeRecord record;
-        PlanStaggered(std::get<AllReduceState>(problem.start), weights, options, &record);
-        ratios[i] = GetStaggeredRatio(record);
+        options.mostRounds = GetMostRounds(owned.problem);
+        Episode episode;
+        RunRollout(environment, weights, options, {}, &episode);
+        ratios[i] = static_cast<double>(episode.nRounds) / episode.nRoundsNeeded;
     });
-    Validation validation;
-    validation.excessRounds = GetMean(excess);
-    if (!ratios.empty())
-    {
-        validation.staggered = GetMean(ratios);
-    }
-    return validation;
+    return std::accumulate(ratios.begin(), ratios.end(), 0.0) / ratios.size();
 }
 
 } // namespace ns3::allreduce

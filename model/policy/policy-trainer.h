@@ -10,38 +10,29 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
-/// How good weights are in deterministic rollouts.
-struct Validation
-{
-    double excessRounds{0};          //!< mean rounds over the least possible
-    std::optional<double> staggered; //!< mean length of staggered plans over the least for others
-
-    /// @return both in one number, the less the better
-    double GetScore() const;
-};
-
 /// How training goes: a line of its log.
 struct TrainingProgress
 {
-    uint32_t iteration{0};         //!< iterations done
-    double excessRounds{0};        //!< mean rounds over the least possible, while sampling
-    double staggered{0};           //!< mean length of staggered plans over the least for others
-    double selectedShare{0};       //!< of the trees that the upper policy selected
-    double entropy{0};             //!< mean entropy of the lower policy's choices
-    double valueError{0};          //!< mean squared error of the critic
-    uint64_t nDecisions{0};        //!< made so far
-    bool isValidated{false};       //!< the next two are there
-    Validation validation;         //!< of the present weights
-    Validation validationAveraged; //!< of the averaged weights
-    bool isBest{false};            //!< the best validation so far
+    uint32_t iteration{0};       //!< iterations done
+    double meanReturn{0};        //!< mean sum of an episode's rewards
+    double excessRounds{0};      //!< mean rounds over the least possible, while sampling
+    double selectedShare{0};     //!< of the trees that the upper policy selected
+    double entropy{0};           //!< mean entropy of the lower policy's choices
+    double upperEntropy{0};      //!< mean entropy of the upper policy's choices
+    double kl{0};                //!< how far the update moved the policies, approximately
+    double clipFraction{0};      //!< share of the decisions that PPO clipped
+    double explainedVariance{0}; //!< of the returns, by the critic
+    uint64_t nDecisions{0};      //!< made so far
+    bool isValidated{false};     //!< the next two are there
+    double validation{0};        //!< of the present weights; see Validate
+    double validationAveraged{0}; //!< of the averaged weights
+    bool isBest{false};          //!< the best validation so far
 };
 
 /**
@@ -49,10 +40,10 @@ struct TrainingProgress
  *
  * @brief Trains both policies and the critic together with proximal policy optimization (PPO).
  *
- * An iteration draws problems, rolls each out several times on all cores, and improves the weights
- * on what was seen. All that chance decides depends on the seed and the number of the iteration
- * only, so that training which was stopped and resumed gives the same weights as training which
- * was not.
+ * An iteration draws problems, rolls each out several times on all cores, estimates advantages and
+ * improves the weights on what was seen. All that chance decides depends on the seed and the number
+ * of the iteration only, so that training which was stopped and resumed gives the same weights as
+ * training which was not.
  */
 class PolicyTrainer
 {
@@ -61,17 +52,18 @@ class PolicyTrainer
     explicit PolicyTrainer(const TrainingConfig& config);
     ~PolicyTrainer();
 
-    /**
-     * Begin with weights that were trained before, on something else perhaps.
-     *
-     * @param weights for plans of the same mode
-     */
+    /// Begin with weights that were trained before. @param weights the weights
     void Import(const PolicyWeights& weights);
 
     /// @return how many iterations have been done
     uint32_t GetIteration() const;
 
-    /// Do an iteration. @return how it went
+    /**
+     * Do an iteration.
+     *
+     * @return how it went
+     * @throws InputError if a weight is no longer a finite number
+     */
     TrainingProgress Step();
 
     /// @return the best weights so far: those of the best validation, or the averaged ones if there
@@ -113,13 +105,13 @@ class PolicyTrainer
 /**
  * @ingroup allreduce
  *
- * How good weights are on the validation networks.
+ * How good weights are on the validation problems.
  *
  * @param weights the weights
- * @param config says which networks
- * @return means over all of them
+ * @param config says which problems
+ * @return mean length of the plans over the least possible, the nearer to 1 the better
  */
-Validation Validate(const PolicyWeights& weights, const TrainingConfig& config);
+double Validate(const PolicyWeights& weights, const TrainingConfig& config);
 
 } // namespace ns3::allreduce
 

@@ -93,19 +93,18 @@ PerceptronWeights::Score(const float* rows, uint32_t nRows, float* scores) const
     }
 }
 
-PolicyWeights::PolicyWeights(PlanMode planMode)
-    : mode(planMode)
+PolicyWeights::PolicyWeights()
 {
     for (const PolicyHead head : POLICY_HEADS)
     {
-        Get(head) = PerceptronWeights(GetPolicyFeatures(mode, head).size());
+        Get(head) = PerceptronWeights(GetPolicyFeatures(head).size());
     }
 }
 
 PolicyWeights
-PolicyWeights::MakeInitial(PlanMode planMode, uint64_t seed)
+PolicyWeights::MakeInitial(uint64_t seed)
 {
-    PolicyWeights weights(planMode);
+    PolicyWeights weights;
     std::mt19937_64 random(seed);
     for (PerceptronWeights& head : weights.heads)
     {
@@ -116,6 +115,16 @@ PolicyWeights::MakeInitial(PlanMode planMode, uint64_t seed)
     }
     weights.Get(PolicyHead::TREE).values.back() = 1;
     return weights;
+}
+
+bool
+PolicyWeights::AreFinite() const
+{
+    return std::all_of(heads.begin(), heads.end(), [](const PerceptronWeights& head) {
+        return std::all_of(head.values.begin(), head.values.end(), [](float value) {
+            return std::isfinite(value);
+        });
+    });
 }
 
 std::size_t

@@ -51,21 +51,19 @@ struct PerceptronWeights
 /// The weights of both policies and the critic.
 struct PolicyWeights
 {
-    PlanMode mode;                                       //!< what they plan
     std::array<PerceptronWeights, N_POLICY_HEADS> heads; //!< by PolicyHead
 
-    /// Weights that are all zero. @param planMode what they plan
-    explicit PolicyWeights(PlanMode planMode = PlanMode::MIRRORED);
+    /// Weights that are all zero.
+    PolicyWeights();
 
     /**
      * Weights as training begins with: random, the last layers small, so that all choices begin
      * alike, and most trees selected, because a policy that selects none learns nothing.
      *
-     * @param planMode what they plan
      * @param seed where chance comes from
      * @return the weights
      */
-    static PolicyWeights MakeInitial(PlanMode planMode, uint64_t seed);
+    static PolicyWeights MakeInitial(uint64_t seed);
 
     /**
      * @param head one of the networks
@@ -81,6 +79,9 @@ struct PolicyWeights
     {
         return heads[static_cast<std::size_t>(head)];
     }
+
+    /// @return whether all of them are numbers, neither infinite nor undefined
+    bool AreFinite() const;
 
     /// @return the number of weights
     std::size_t CountValues() const;

@@ -4,11 +4,13 @@
 
 #include "training-config.h"
 
-#include "policy-features.h"
-
 #include "ns3/allreduce-error.h"
+#include "ns3/topology-spec.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace ns3::allreduce
 {
@@ -16,79 +18,109 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Calls with the name and the member of every key.
-template <typename Config, typename Call>
+/// What a number may be.
+struct Range
+{
+    double least; //!< allowed
+    double most;  //!< allowed
+};
+
+constexpr Range SHARE{0, 1};
+constexpr Range COUNT{1, 1e9};
+constexpr Range COUNT_OR_NONE{0, 1e9};
+constexpr Range POSITIVE{1e-12, 1e9};
+constexpr Range WEIGHT{0, 1e9};
+constexpr Range ANY{0, 1.8e19};
+
+/**
+ * The table of keys.
+ *
+ * @param config a TrainingConfig, const or not
+ * @param visit called with the key, its member, its range and what it means
+ */
+template <typename Config, typename Visit>
 void
-ForEachKey(Config& config, Call call)
+ForEachKey(Config& config, const Visit& visit)
 {
-    call("mode", config.mode);
-    call("topologies", config.topologies);
-    call("staggered_topologies", config.staggered_topologies);
-    call("validation", config.validation);
-    call("validation_seeds", config.validation_seeds);
-    call("validation_drawn", config.validation_drawn);
-    call("validation_staggered", config.validation_staggered);
-    call("validation_every", config.validation_every);
-    call("validation_from", config.validation_from);
-    call("several_chunks", config.several_chunks);
-    call("degraded", config.degraded);
-    call("mixed", config.mixed);
-    call("partial", config.partial);
-    call("seed", config.seed);
-    call("iterations", config.iterations);
-    call("imitation", config.imitation);
-    call("problems", config.problems);
-    call("halves", config.halves);
-    call("rollouts", config.rollouts);
-    call("staggered", config.staggered);
-    call("upper_from", config.upper_from);
-    call("upper_imitation", config.upper_imitation);
-    call("epochs", config.epochs);
-    call("minibatches", config.minibatches);
-    call("clip", config.clip);
-    call("lambda", config.lambda);
-    call("learning_rate", config.learning_rate);
-    call("learning_rate_end", config.learning_rate_end);
-    call("entropy", config.entropy);
-    call("gradient_norm", config.gradient_norm);
-    call("group_weight", config.group_weight);
-    call("upper_weight", config.upper_weight);
-    call("upper_rate", config.upper_rate);
-    call("port_share", config.port_share);
-    call("averaging", config.averaging);
+    visit("topologies",
+          config.topologies,
+          ANY,
+          "networks to train on, as likely as they stand here often; * draws another seed");
+    visit("validation", config.validation, ANY, "networks to validate on");
+    visit("validation_seeds", config.validation_seeds, COUNT, "problems on each of these");
+    visit("validation_drawn", config.validation_drawn, COUNT_OR_NONE, "problems drawn to validate");
+    visit("validation_every", config.validation_every, COUNT, "iterations");
+    visit("validation_from", config.validation_from, COUNT_OR_NONE, "iterations before the first");
+    visit("several_chunks", config.several_chunks, SHARE, "problems with m > 1");
+    visit("degraded", config.degraded, SHARE, "problems on networks that lost links");
+    visit("mixed", config.mixed, SHARE, "problems on networks with wider links");
+    visit("forward", config.forward, SHARE, "problems that begin with nothing reduced");
+    visit("most_chunks", config.most_chunks, COUNT, "chunks of a problem, unless m = 1");
+    visit("seed", config.seed, ANY, "where chance comes from");
+    visit("iterations", config.iterations, COUNT_OR_NONE, "of rollouts and updates");
+    visit("problems", config.problems, COUNT, "in an iteration");
+    visit("rollouts", config.rollouts, COUNT, "of each problem");
+    visit("epochs", config.epochs, COUNT, "over the rollouts of an iteration");
+    visit("minibatches", config.minibatches, COUNT, "in an epoch");
+    visit("clip", config.clip, POSITIVE, "PPO's limit on the ratio of probabilities");
+    visit("lambda", config.lambda, SHARE, "of generalized advantage estimation, over rounds");
+    visit("pick_lambda", config.pick_lambda, SHARE, "discount of what later picks of a round earn");
+    visit("learning_rate", config.learning_rate, POSITIVE, "at the beginning");
+    visit("learning_rate_end", config.learning_rate_end, POSITIVE, "at the end");
+    visit("entropy", config.entropy, WEIGHT, "weight at the beginning; none at the end");
+    visit("gradient_norm", config.gradient_norm, POSITIVE, "longer gradients are cut");
+    visit("group_weight", config.group_weight, WEIGHT, "of the baseline of a problem's rollouts");
+    visit("upper_rate", config.upper_rate, POSITIVE, "steps of the upper policy, times");
+    visit("critic_rate", config.critic_rate, POSITIVE, "steps of the critic, times");
+    visit("most_advantage", config.most_advantage, POSITIVE, "normalized ones beyond are cut");
+    visit("port_share", config.port_share, SHARE, "of choices among more than 8 ports to use");
+    visit("averaging", config.averaging, SHARE, "of the weights over iterations");
+    visit("reward_lost_round", config.reward.lostRound, WEIGHT, "for each round lost");
+    visit("reward_lost_mean_round", config.reward.lostMeanRound, WEIGHT, "for the mean server");
+    visit("reward_idle_ports", config.reward.idlePorts, WEIGHT, "for the share of idle ports");
+    visit("reward_lost_option", config.reward.lostOption, WEIGHT, "for ports left without options");
 }
 
-/// @return whether a value is of the kind that the member is
-bool
-IsRight(const nlohmann::json& json, const std::vector<std::string>&)
+void
+ReadValue(const nlohmann::json& json,
+          std::vector<std::string>& member,
+          const Range&,
+          const std::string& what)
 {
-    return json.is_array() && !json.empty() &&
-           std::all_of(json.begin(), json.end(), [](const auto& item) { return item.is_string(); });
+    if (!json.is_array() || json.empty())
+    {
+        FailInput(what, " is ", json.dump(), ", expected a list of networks");
+    }
+    member.clear();
+    for (const auto& item : json)
+    {
+        if (!item.is_string())
+        {
+            FailInput(what, " has ", item.dump(), ", expected a network such as \"bcube:4,1\"");
+        }
+        member.push_back(item.get<std::string>());
+    }
 }
 
-bool
-IsRight(const nlohmann::json& json, const std::string&)
+template <typename Number>
+void
+ReadValue(const nlohmann::json& json, Number& member, const Range& range, const std::string& what)
 {
-    return json.is_string();
-}
-
-bool
-IsRight(const nlohmann::json& json, double)
-{
-    return json.is_number() && json.get<double>() >= 0;
-}
-
-bool
-IsRight(const nlohmann::json& json, uint32_t)
-{
-    return json.is_number_unsigned() && json.get<uint64_t>() > 0 &&
-           json.get<uint64_t>() <= std::numeric_limits<uint32_t>::max();
-}
-
-bool
-IsRight(const nlohmann::json& json, uint64_t)
-{
-    return json.is_number_unsigned();
+    const bool isRight = std::is_integral_v<Number> ? json.is_number_unsigned() : json.is_number();
+    const double value = isRight ? json.get<double>() : NAN;
+    if (!(value >= range.least && value <= range.most) ||
+        (std::is_integral_v<Number> && value > double(std::numeric_limits<Number>::max())))
+    {
+        FailInput(what,
+                  " is ",
+                  json.dump(),
+                  std::is_integral_v<Number> ? ", expected a whole number from "
+                                             : ", expected a number from ",
+                  range.least,
+                  " to ",
+                  range.most);
+    }
+    json.get_to(member);
 }
 
 } // namespace
@@ -97,7 +129,9 @@ nlohmann::ordered_json
 TrainingConfig::ToJson() const
 {
     nlohmann::ordered_json json;
-    ForEachKey(*this, [&](const char* key, const auto& member) { json[key] = member; });
+    ForEachKey(*this, [&](const char* key, const auto& member, const Range&, const char*) {
+        json[key] = member;
+    });
     return json;
 }
 
@@ -109,34 +143,46 @@ TrainingConfig::FromJson(const nlohmann::json& json, const std::string& source)
         FailInput(source, ": expected a JSON object of training options");
     }
     TrainingConfig config;
-    std::size_t nFound = 0;
-    std::string known;
-    ForEachKey(config, [&](const char* key, auto& member) {
-        known += std::string(known.empty() ? "" : ", ") + key;
+    std::vector<std::string> known;
+    ForEachKey(config, [&](const char* key, auto& member, const Range& range, const char*) {
+        known.emplace_back(key);
         const auto value = json.find(key);
-        if (value == json.end())
+        if (value != json.end())
         {
-            return;
+            ReadValue(*value, member, range, source + ": \"" + key + "\"");
         }
-        ++nFound;
-        if (!IsRight(*value, member))
-        {
-            FailInput(source, ": \"", key, "\" is ", value->dump(), ", which is not possible");
-        }
-        value->get_to(member);
     });
-    ParsePlanMode(config.mode, source);
-    if (nFound < json.size())
+    for (const auto& item : json.items())
     {
-        for (const auto& item : json.items())
+        if (std::find(known.begin(), known.end(), item.key()) == known.end())
         {
-            if (known.find(item.key()) == std::string::npos)
+            std::string list;
+            for (const std::string& key : known)
             {
-                FailInput(source, ": unknown key \"", item.key(), "\", expected ", known);
+                list += (list.empty() ? "" : ", ") + key;
             }
+            FailInput(source, ": unknown key \"", item.key(), "\", expected ", list);
         }
     }
     return config;
+}
+
+std::string
+TrainingConfig::DescribeKeys()
+{
+    std::ostringstream text;
+    const TrainingConfig defaults;
+    ForEachKey(defaults,
+               [&](const char* key, const auto& member, const Range& range, const char* meaning) {
+                   text << key << ": " << meaning << "; default "
+                        << nlohmann::json(member).dump();
+                   if constexpr (std::is_arithmetic_v<std::decay_t<decltype(member)>>)
+                   {
+                       text << ", " << range.least << " to " << range.most;
+                   }
+                   text << "\n";
+               });
+    return text.str();
 }
 
 } // namespace ns3::allreduce

@@ -1,0 +1,112 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "hrl-planner.h"
+
+#include "reduce-tree-choice.h"
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/plan-middle.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Plans one AllReduce from several middles.
+class MiddlePlanner
+{
+  public:
+    MiddlePlanner(const Topology& topology,
+                  const std::vector<NodeId>& roots,
+                  const PolicyWeights& weights,
+                  const RolloutOptions& options)
+        : m_topology(topology),
+          m_roots(roots),
+          m_weights(weights),
+          m_options(options)
+    {
+    }
+
+    /// Plan from a middle, and keep the plan if it is shorter. @param nRounds hoped for
+    void Try(const PlanMiddle& middle, uint32_t nRounds)
+    {
+        const std::vector<WorkloadList> second = PlanHalf(middle, nRounds);
+        std::vector<WorkloadList> plan;
+        if (middle.isSymmetric)
+        {
+            plan = JoinHalves(second, second, middle.partners);
+        }
+        else
+        {
+            const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
+            plan = JoinHalves(PlanHalf(Mirror(middle), nRounds), second, none);
+        }
+        if (m_best.empty() || plan.size() < m_best.size())
+        {
+            m_best = std::move(plan);
+        }
+    }
+
+    std::vector<WorkloadList>& GetBest()
+    {
+        return m_best;
+    }
+
+  private:
+    std::vector<WorkloadList> PlanHalf(const PlanMiddle& middle, uint32_t nRounds) const
+    {
+        const PlanningProblem problem =
+            MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        PlanningEnvironment environment(problem);
+        return RunRollout(environment, m_weights, m_options);
+    }
+
+    const Topology& m_topology;         //!< the network
+    const std::vector<NodeId>& m_roots; //!< by chunk
+    const PolicyWeights& m_weights;     //!< of the policies
+    const RolloutOptions& m_options;    //!< how to choose
+    std::vector<WorkloadList> m_best;   //!< the shortest plan so far
+};
+
+} // namespace
+
+std::vector<WorkloadList>
+PlanFromMiddle(const Topology& topology,
+               const std::vector<NodeId>& roots,
+               const PolicyWeights& weights,
+               const RolloutOptions& options,
+               uint32_t nMiddles)
+{
+    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
+    // Longer plans have smaller cores, and the last middle has none: plans as on uniform networks.
+    const uint32_t step = 1 + bound / 24;
+    MiddlePlanner planner(topology, roots, weights, options);
+    planner.Try(MakeBareMiddle(topology, roots), bound);
+    for (uint32_t i = 0; i < nMiddles && planner.GetBest().size() > bound; ++i)
+    {
+        const uint32_t nRounds = bound + i * step;
+        if (nRounds >= planner.GetBest().size())
+        {
+            break;
+        }
+        planner.Try(ChooseMiddle(topology, roots, nRounds, options.seed), nRounds);
+    }
+    return std::move(planner.GetBest());
+}
+
+std::vector<WorkloadList>
+PlanRestByPolicies(const AllReduceState& state,
+             const PolicyWeights& weights,
+             const RolloutOptions& options)
+{
+    const PlanningProblem problem = MakeRest(state, options.seed);
+    PlanningEnvironment environment(problem);
+    return RunRollout(environment, weights, options);
+}
+
+} // namespace ns3::allreduce

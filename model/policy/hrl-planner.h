@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_HRL_PLANNER_H
+#define ALLREDUCE_HRL_PLANNER_H
+
+#include "policy-rollout.h"
+#include "policy-weights.h"
+
+#include "ns3/allreduce-state.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * Plan an AllReduce from its beginning with the two policies: its second half forwards from a
+ * middle that ChooseMiddle chooses, its first half as the mirror image, or forwards from the
+ * mirrored middle where the halves differ. Middles for plans of several lengths are tried, the
+ * bound first, and the shortest plan is taken.
+ *
+ * @param topology the network, servers connected
+ * @param roots by chunk: its root
+ * @param weights of the policies
+ * @param options how to choose
+ * @param nMiddles how many middles are tried
+ * @return the plan
+ */
+std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
+                                         const std::vector<NodeId>& roots,
+                                         const PolicyWeights& weights,
+                                         const RolloutOptions& options,
+                                         uint32_t nMiddles);
+
+/**
+ * @ingroup allreduce
+ *
+ * Plan what is left of an AllReduce, round by round forwards.
+ *
+ * @param state any state in which no workload is in flight
+ * @param weights of the policies
+ * @param options how to choose
+ * @return the rounds that are left
+ * @throws InputError if servers are cut off
+ */
+std::vector<WorkloadList> PlanRestByPolicies(const AllReduceState& state,
+                                       const PolicyWeights& weights,
+                                       const RolloutOptions& options);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_HRL_PLANNER_H */

@@ -1,0 +1,65 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_PLANNING_PROBLEM_H
+#define ALLREDUCE_PLANNING_PROBLEM_H
+
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
+#include "ns3/plan-middle.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief What the two policies plan: an AllReduce from some state on to its end.
+ *
+ * A chunk is final, and some servers hold it, or open: then its partial sums lie on a tree and go
+ * up along it. The final sum of an open chunk appears at its root when all of them are there. All
+ * servers want all chunks.
+ */
+struct PlanningProblem
+{
+    const Topology* topology{nullptr}; //!< the network; must outlive the problem
+    std::vector<uint32_t> capacity;    //!< by directed link: unit flows a round; 0 is down
+    std::vector<NodeId> roots;         //!< by chunk
+    std::vector<bool> isOpen;          //!< by chunk; else final
+    /// By chunk and server. Final: the holders have an entry other than NO_SERVER. Open: where a
+    /// server sends its partial sum, the root's own is the root, NO_SERVER if it has none.
+    std::vector<std::vector<NodeId>> parents;
+    /// By chunk: an open one and a final one, the mirror image of each other (see PlanMiddle), or
+    /// NO_CHUNK. A server that holds the final one may then instead receive it, as long as it has
+    /// not sent either of them: it then has no partial sum of the open one.
+    std::vector<ChunkId> partners;
+    uint32_t nRounds{0}; //!< rounds to be hoped for; 0: as few as possible
+
+    /// @return the number of chunks
+    uint32_t GetNChunks() const
+    {
+        return roots.size();
+    }
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network; must outlive the problem
+ * @param roots by chunk: its root
+ * @param middle the middle of a plan
+ * @param nRounds rounds that the half is hoped to take
+ * @return the second half
+ */
+PlanningProblem MakeHalf(const Topology& topology,
+                         const std::vector<NodeId>& roots,
+                         const PlanMiddle& middle,
+                         uint32_t nRounds);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_PLANNING_PROBLEM_H */

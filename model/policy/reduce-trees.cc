@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "reduce-trees.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+ReduceTrees::ReduceTrees(const PlanningProblem& problem)
+    : m_problem(problem),
+      m_nServers(problem.topology->GetNServers()),
+      m_isPending(m_nServers, problem.GetNChunks()),
+      m_hasMerged(m_nServers, problem.GetNChunks()),
+      m_nAwaited(std::size_t{m_nServers} * problem.GetNChunks(), 0),
+      m_depth(m_nAwaited.size(), 0),
+      m_nLeft(problem.GetNChunks(), 0),
+      m_height(problem.GetNChunks(), 0),
+      m_nAtDepth(problem.GetNChunks()),
+      m_nPending(m_nServers, 0),
+      m_ready(std::size_t{m_nServers} * m_nServers)
+{
+    for (ChunkId chunk = 0; chunk < problem.GetNChunks(); ++chunk)
+    {
+        if (problem.isOpen[chunk])
+        {
+            Plant(chunk);
+        }
+    }
+}
+
+void
+ReduceTrees::Plant(ChunkId chunk)
+{
+    const std::vector<NodeId>& parents = m_problem.parents[chunk];
+    const NodeId root = m_problem.roots[chunk];
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        if (parents[server] == NO_SERVER || server == root)
+        {
+            continue;
+        }
+        uint32_t depth = 1;
+        for (NodeId above = parents[server]; above != root; above = parents[above])
+        {
+            ++depth;
+        }
+        m_depth[Index(server, chunk)] = depth;
+        m_height[chunk] = std::max(m_height[chunk], depth);
+        m_nAtDepth[chunk].resize(m_height[chunk] + 1, 0);
+        ++m_nAtDepth[chunk][depth];
+        ++m_nAwaited[Index(parents[server], chunk)];
+        ++m_nLeft[chunk];
+        ++m_nPending[server];
+        m_isPending.Set(server, chunk);
+    }
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        MakeReady(server, chunk);
+    }
+}
+
+void
+ReduceTrees::MakeReady(NodeId server, ChunkId chunk)
+{
+    if (IsPending(server, chunk) && CountAwaited(server, chunk) == 0)
+    {
+        const NodeId parent = m_problem.parents[chunk][server];
+        m_ready[std::size_t{server} * m_nServers + parent].push_back(chunk);
+    }
+}
+
+void
+ReduceTrees::Forget(NodeId server, ChunkId chunk)
+{
+    const NodeId parent = m_problem.parents[chunk][server];
+    std::vector<ChunkId>& ready = m_ready[std::size_t{server} * m_nServers + parent];
+    ready.erase(std::find(ready.begin(), ready.end(), chunk));
+    m_isPending.Clear(server, chunk);
+    --m_nPending[server];
+    --m_nAtDepth[chunk][GetDepth(server, chunk)];
+    while (m_height[chunk] > 0 && m_nAtDepth[chunk][m_height[chunk]] == 0)
+    {
+        --m_height[chunk];
+    }
+}
+
+bool
+ReduceTrees::Detach(NodeId server, ChunkId chunk)
+{
+    const NodeId parent = m_problem.parents[chunk][server];
+    --m_nAwaited[Index(parent, chunk)];
+    MakeReady(parent, chunk);
+    return --m_nLeft[chunk] == 0;
+}
+
+void
+ReduceTrees::Send(NodeId sender, ChunkId chunk)
+{
+    Forget(sender, chunk);
+}
+
+bool
+ReduceTrees::Arrive(NodeId sender, ChunkId chunk)
+{
+    m_hasMerged.Set(m_problem.parents[chunk][sender], chunk);
+    return Detach(sender, chunk);
+}
+
+bool
+ReduceTrees::Leave(NodeId server, ChunkId chunk)
+{
+    Forget(server, chunk);
+    return Detach(server, chunk);
+}
+
+} // namespace ns3::allreduce
