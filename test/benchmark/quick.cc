@@ -1,4 +1,5 @@
 #include "ns3/hrl-planner.h"
+#include "ns3/policy-prior.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/allreduce-bounds.h"
 #include "ns3/schedule-verifier.h"
@@ -14,7 +15,7 @@
 using namespace ns3; using namespace ns3::allreduce;
 int main(int ac,char**av){
   std::string ckpt=ac>1?av[1]:"random"; uint32_t mult=ac>2?atoi(av[2]):1; uint32_t middles=ac>3?atoi(av[3]):6; std::string kind=ac>4?av[4]:"all"; bool verbose=ac>5;
-  PolicyWeights w; RolloutOptions o; if(ckpt=="random") o.mode=RolloutMode::RANDOM; else if(ckpt=="init") w=PolicyWeights::MakeInitial(1); else w=ReadCheckpoint(ckpt);
+  PolicyWeights w; RolloutOptions o; if(ckpt=="random") o.mode=RolloutMode::RANDOM; else if(ckpt=="prior") w=MakePrior(1); else if(ckpt=="init") w=PolicyWeights::MakeInitial(1); else w=ReadCheckpoint(ckpt);
   if(getenv("UPPER")) o.upper=!strcmp(getenv("UPPER"),"all")?UpperMode::ALL:UpperMode::FEWEST;
   std::vector<std::string> specs={"bcube:3,1","bcube:4,1","bcube:5,1","bcube:3,2","dcell:3,1","dcell:4,1","dcell:5,1","dcell:2,2","jellyfish:10,3,2","jellyfish:16,4,2","jellyfish:20,4,1","jellyfish:20,5,3"};
   std::vector<std::string> refs={"bcube:3,1","bcube:4,1","bcube:5,1","bcube:6,1","bcube:3,2","bcube:4,2","dcell:3,1","dcell:4,1","dcell:5,1","dcell:6,1","dcell:2,2","jellyfish:10,3,2","jellyfish:16,4,2","jellyfish:20,4,1","jellyfish:20,5,3","jellyfish:32,6,4","fattree:4","fattree:6","fattree:8"};
