@@ -8,6 +8,7 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/plan-middle.h"
+#include "ns3/rest-planner.h"
 
 #include <algorithm>
 
@@ -33,9 +34,10 @@ class MiddlePlanner
     }
 
     /// Plan from a middle, and keep the plan if it is shorter. @param nRounds hoped for
-    void Try(const PlanMiddle& middle, uint32_t nRounds)
+    void Try(PlanMiddle middle, uint32_t nRounds)
     {
-        const std::vector<WorkloadList> second = PlanHalf(middle, nRounds);
+        std::vector<PlanningEnvironment::Departure> departures;
+        const std::vector<WorkloadList> second = PlanHalf(middle, nRounds, &departures);
         std::vector<WorkloadList> plan;
         if (middle.isSymmetric)
         {
@@ -43,8 +45,12 @@ class MiddlePlanner
         }
         else
         {
+            for (const auto& [server, chunk] : departures)
+            {
+                middle.parents[chunk][server] = NO_SERVER;
+            }
             const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
-            plan = JoinHalves(PlanHalf(Mirror(middle), nRounds), second, none);
+            plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
         if (m_best.empty() || plan.size() < m_best.size())
         {
@@ -58,12 +64,21 @@ class MiddlePlanner
     }
 
   private:
-    std::vector<WorkloadList> PlanHalf(const PlanMiddle& middle, uint32_t nRounds) const
+    /// @param [out] departures servers that left cores; if null, none may
+    std::vector<WorkloadList> PlanHalf(
+        const PlanMiddle& middle,
+        uint32_t nRounds,
+        std::vector<PlanningEnvironment::Departure>* departures) const
     {
-        const PlanningProblem problem =
-            MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        problem.mayCoresShrink = departures && !middle.isSymmetric;
         PlanningEnvironment environment(problem);
-        return RunRollout(environment, m_weights, m_options);
+        std::vector<WorkloadList> rounds = RunRollout(environment, m_weights, m_options);
+        if (departures)
+        {
+            *departures = environment.GetDepartures();
+        }
+        return rounds;
     }
 
     const Topology& m_topology;         //!< the network
@@ -101,12 +116,19 @@ PlanFromMiddle(const Topology& topology,
 
 std::vector<WorkloadList>
 PlanRestByPolicies(const AllReduceState& state,
-             const PolicyWeights& weights,
-             const RolloutOptions& options)
+                   const PolicyWeights& weights,
+                   const RolloutOptions& options)
 {
-    const PlanningProblem problem = MakeRest(state, options.seed);
-    PlanningEnvironment environment(problem);
-    return RunRollout(environment, weights, options);
+    const auto plan = [&](const PlanningProblem& problem) {
+        PlanningEnvironment environment(problem);
+        return RunRollout(environment, weights, options);
+    };
+    std::vector<WorkloadList> mirrored =
+        PlanByMirroring(state, [&](const BroadcastProblem& broadcast) {
+            return plan(MakeBroadcast(broadcast));
+        });
+    std::vector<WorkloadList> forwards = plan(MakeRest(state, options.seed));
+    return forwards.size() < mirrored.size() ? forwards : mirrored;
 }
 
 } // namespace ns3::allreduce

@@ -138,6 +138,12 @@ class PlanningEnvironment
     /// End the round. @return what became of it
     RoundOutcome EndRound();
 
+    /// A server that left the core of a chunk.
+    using Departure = std::pair<NodeId, ChunkId>;
+
+    /// @return who left the cores of final chunks that have no partner
+    const std::vector<Departure>& GetDepartures() const;
+
   private:
     friend class PolicyView;
 
@@ -162,8 +168,11 @@ class PlanningEnvironment
     };
 
     void AddHolder(NodeId server, ChunkId chunk);
+    void CountCoreChildren();
     void TakeChunk(ChunkId chunk);
-    void UpdateMayLeave(NodeId server, ChunkId open);
+    void UpdateMayLeave(NodeId server, ChunkId chunk);
+    bool IsLoose(NodeId server, ChunkId chunk) const;
+    void LeaveCore(NodeId server, ChunkId chunk);
     void FindSelectable();
     bool Offer(Turn turn);
     bool SearchAll();
@@ -211,7 +220,9 @@ class PlanningEnvironment
     std::vector<uint64_t> m_active;  //!< by chunk: bits of the chunks that are offered
     std::vector<ChunkId> m_selectable; //!< see GetSelectableTrees
     bool m_isAnyLeftOut{false};      //!< some tree is not selected
-    bool m_hasPartners{false};       //!< some servers may leave cores
+    bool m_canLeave{false};          //!< some servers may leave cores
+    std::vector<uint16_t> m_nInCore; //!< by chunk without partner and server: its children there
+    std::vector<Departure> m_departures; //!< see GetDepartures
     Turn m_turn{Turn::SELECTED};     //!< what is offered
 
     std::vector<uint32_t> m_free;             //!< by directed link: workloads that it still takes

@@ -28,4 +28,30 @@ MakeHalf(const Topology& topology,
     return problem;
 }
 
+PlanningProblem
+MakeBroadcast(const BroadcastProblem& broadcast)
+{
+    const uint32_t nServers = broadcast.topology->GetNServers();
+    PlanningProblem problem;
+    problem.topology = broadcast.topology;
+    problem.capacity = broadcast.capacity;
+    problem.roots.assign(broadcast.nChunks, NO_SERVER);
+    problem.isOpen.assign(broadcast.nChunks, false);
+    problem.parents.assign(broadcast.nChunks, std::vector<NodeId>(nServers, NO_SERVER));
+    problem.partners.assign(broadcast.nChunks, NO_CHUNK);
+    problem.wants = broadcast.wants;
+    for (ChunkId chunk = 0; chunk < broadcast.nChunks; ++chunk)
+    {
+        for (NodeId server = nServers; server-- > 0;)
+        {
+            if (broadcast.holders.Test(server, chunk))
+            {
+                problem.parents[chunk][server] = server;
+                problem.roots[chunk] = server;
+            }
+        }
+    }
+    return problem;
+}
+
 } // namespace ns3::allreduce

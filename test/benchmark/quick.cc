@@ -1,5 +1,6 @@
 #include "ns3/hrl-planner.h"
 #include "ns3/policy-prior.h"
+#include "ns3/allreduce-state.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/allreduce-bounds.h"
 #include "ns3/schedule-verifier.h"
@@ -22,7 +23,7 @@ int main(int ac,char**av){
   struct Job{std::string group; std::string name; Topology t; uint32_t m; double ratio{0}; uint32_t rounds{0},bound{0}; double sec{0};}; std::vector<Job> jobs;
   for(auto&s:specs) for(int k=1;k<=5;k++){ Topology base=ParseTopology(s); uint32_t m=ComputeMeanPorts(base)*mult; std::string fam=s.substr(0,5); if(kind=="all"||kind=="deg") jobs.push_back({"deg "+fam,s+" deg "+std::to_string(k),Degrade(base,k%2?0.05:0.1,k),m}); if(kind=="all"||kind=="mix") jobs.push_back({"mix "+fam,s+" mix "+std::to_string(k),MixCapacity(base,0.3,k),m}); }
   if(kind=="all"||kind=="ref") for(auto&s:refs){ Topology t=ParseTopology(s); jobs.push_back({"ref",s,t,ComputeMeanPorts(t)*mult}); }
-  RunParallel(jobs.size(),[&](uint32_t i){ Job&j=jobs[i]; auto roots=MakeRoots(j.t.GetNServers(),j.m); timespec a,b; clock_gettime(CLOCK_THREAD_CPUTIME_ID,&a); auto plan=PlanFromMiddle(j.t,roots,w,o,middles); clock_gettime(CLOCK_THREAD_CPUTIME_ID,&b); j.sec=b.tv_sec-a.tv_sec+1e-9*(b.tv_nsec-a.tv_nsec); auto v=Verify(j.t,{roots,plan}); if(!v.reason.empty()) std::cout<<"BAD "<<j.name<<": "<<v.reason<<std::endl; j.bound=ComputeLowerBounds(j.t,roots).GetBest().rounds; j.rounds=plan.size(); j.ratio=double(j.rounds)/j.bound; });
+  RunParallel(jobs.size(),[&](uint32_t i){ Job&j=jobs[i]; auto roots=MakeRoots(j.t.GetNServers(),j.m); timespec a,b; clock_gettime(CLOCK_THREAD_CPUTIME_ID,&a); auto plan=getenv("FORWARD")?PlanRestByPolicies(AllReduceState(j.t,roots),w,o):PlanFromMiddle(j.t,roots,w,o,middles); clock_gettime(CLOCK_THREAD_CPUTIME_ID,&b); j.sec=b.tv_sec-a.tv_sec+1e-9*(b.tv_nsec-a.tv_nsec); auto v=Verify(j.t,{roots,plan}); if(!v.reason.empty()) std::cout<<"BAD "<<j.name<<": "<<v.reason<<std::endl; j.bound=ComputeLowerBounds(j.t,roots).GetBest().rounds; j.rounds=plan.size(); j.ratio=double(j.rounds)/j.bound; });
   std::map<std::string,std::vector<Job*>> g; for(auto&j:jobs){ g[j.group].push_back(&j); g[j.group.substr(0,3)].push_back(&j);} for(auto&[k,v]:g){ double s=0,w=0,t=0; std::string wn; int at=0; for(auto*j:v){ s+=j->ratio; t+=j->sec; at+=j->rounds==j->bound; if(j->ratio>w){w=j->ratio;wn=j->name;} } std::cout<<k<<" n "<<v.size()<<" mean "<<std::fixed<<std::setprecision(4)<<s/v.size()<<" worst "<<w<<" ("<<wn<<") at bound "<<at<<" sec "<<t<<"\n"; }
   if(verbose) for(auto&j:jobs) std::cout<<j.name<<" m "<<j.m<<" bound "<<j.bound<<" rounds "<<j.rounds<<" ratio "<<j.ratio<<" sec "<<j.sec<<"\n";
 }
