@@ -33,9 +33,11 @@ class MiddlePlanner
     {
     }
 
-    /// Plan from a middle, and keep the plan if it is shorter. @param nRounds hoped for
-    void Try(PlanMiddle middle, uint32_t nRounds)
+    /// Plan from a middle, and keep the plan if it is shorter.
+    /// @param middle the middle @param nRounds hoped for @param seed breaks ties
+    void Try(PlanMiddle middle, uint32_t nRounds, uint64_t seed)
     {
+        m_options.seed = seed;
         std::vector<PlanningEnvironment::Departure> departures;
         const std::vector<WorkloadList> second = PlanHalf(middle, nRounds, &departures);
         std::vector<WorkloadList> plan;
@@ -56,6 +58,19 @@ class MiddlePlanner
         {
             m_best = std::move(plan);
         }
+    }
+
+    /// @return whether there is no plan yet that is as short @param nRounds rounds
+    bool IsWorthwhile(uint32_t nRounds) const
+    {
+        return m_best.empty() || m_best.size() > nRounds;
+    }
+
+    /// @return rounds that a half takes at least @param middle where it begins
+    uint32_t CountRoundsNeeded(const PlanMiddle& middle) const
+    {
+        const PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, 0);
+        return PlanningEnvironment(problem).GetRoundsNeeded();
     }
 
     std::vector<WorkloadList>& GetBest()
@@ -84,7 +99,7 @@ class MiddlePlanner
     const Topology& m_topology;         //!< the network
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
-    const RolloutOptions& m_options;    //!< how to choose
+    RolloutOptions m_options;           //!< how to choose
     std::vector<WorkloadList> m_best;   //!< the shortest plan so far
 };
 
@@ -98,18 +113,28 @@ PlanFromMiddle(const Topology& topology,
                uint32_t nMiddles)
 {
     const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    // Longer plans have smaller cores, and the last middle has none: plans as on uniform networks.
-    const uint32_t step = 1 + bound / 24;
     MiddlePlanner planner(topology, roots, weights, options);
-    planner.Try(MakeBareMiddle(topology, roots), bound);
-    for (uint32_t i = 0; i < nMiddles && planner.GetBest().size() > bound; ++i)
+    const PlanMiddle bare = MakeBareMiddle(topology, roots);
+    const uint32_t leastOfBare = 2 * planner.CountRoundsNeeded(bare);
+    // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then
+    // broken in other ways instead of trying other middles.
+    const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
+    // Longer plans have smaller cores, which are easier to serve.
+    const uint32_t step = 1 + bound / 24;
+    for (uint32_t i = 0; i < std::max(1U, nMiddles); ++i)
     {
-        const uint32_t nRounds = bound + i * step;
-        if (nRounds >= planner.GetBest().size())
+        const uint32_t nRounds = isBareEnough ? bound : bound + i * step;
+        if (!planner.IsWorthwhile(std::max(bound, i == 0 ? 0 : nRounds)))
         {
             break;
         }
-        planner.Try(ChooseMiddle(topology, roots, nRounds, options.seed), nRounds);
+        planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed),
+                    nRounds,
+                    options.seed + i);
+    }
+    if (!isBareEnough && planner.IsWorthwhile(leastOfBare))
+    {
+        planner.Try(bare, leastOfBare, options.seed);
     }
     return std::move(planner.GetBest());
 }

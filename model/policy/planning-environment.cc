@@ -559,22 +559,19 @@ PlanningEnvironment::KeepRarest(uint32_t port, uint32_t most, std::vector<uint32
     // Partial sums that are nearly complete and final sums that few have come first, equal ones in
     // another order for each port, so that not all send the same.
     const uint32_t turn = port * 31 + m_round * 17;
-    const auto rarity = [&](uint32_t item) {
-        return item < m_nChunks ? m_spread.GetCounts()[item]
-                                : m_trees.CountLeft(item - m_nChunks);
-    };
-    std::nth_element(items.begin(),
-                     items.begin() + most,
-                     items.end(),
-                     [&](uint32_t x, uint32_t y) {
-                         if (rarity(x) != rarity(y))
-                         {
-                             return rarity(x) < rarity(y);
-                         }
-                         return (x + turn) % m_nChunks < (y + turn) % m_nChunks;
-                     });
+    m_keys.clear();
+    for (const uint32_t item : items)
+    {
+        const uint64_t rarity = item < m_nChunks ? m_spread.GetCounts()[item]
+                                                 : m_trees.CountLeft(item - m_nChunks);
+        m_keys.emplace_back(rarity * m_nChunks + (item + turn) % m_nChunks, item);
+    }
+    std::nth_element(m_keys.begin(), m_keys.begin() + most, m_keys.end());
+    for (uint32_t i = 0; i < most; ++i)
+    {
+        items[i] = m_keys[i].second;
+    }
     items.resize(most);
-    std::sort(items.begin(), items.end());
 }
 
 void

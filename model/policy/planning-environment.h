@@ -117,7 +117,7 @@ class PlanningEnvironment
      * @param port an open port
      * @param sender one of its senders
      * @param most if there are more items, only so many of the rarest
-     * @param [out] items what the sender could send, ascending
+     * @param [out] items what the sender could send
      */
     void FindItems(uint32_t port,
                    const Sender& sender,
@@ -249,6 +249,7 @@ class PlanningEnvironment
     std::vector<uint64_t> m_found;                   //!< bits of the final sums that senders have
     std::vector<DirectedLinkId> m_pathLinks;         //!< of the present pick
     Path m_path;                                     //!< of the present pick
+    mutable std::vector<std::pair<uint64_t, uint32_t>> m_keys; //!< items by rarity
 };
 
 } // namespace ns3::allreduce
