@@ -6,7 +6,6 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
-#include "ns3/boolean.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-builder.h"
 #include "ns3/topology-metrics.h"
@@ -34,7 +33,6 @@ PlanOptions::AddTo(ProgramOptions& options)
                 "to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("seed", seed, "where chance comes from");
-    options.Add("forward", isForward, "choose reduces and broadcasts forwards, no mirroring");
     options.Add("format", format, "table, json, csv or gnuplot");
 }
 
@@ -90,12 +88,6 @@ MakeScheduler(const std::string& name, const PlanOptions& options)
     const Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
     scheduler->SetAttributeFailSafe("Seed", UintegerValue(options.seed));
     scheduler->SetAttributeFailSafe("Samples", UintegerValue(options.samples));
-    const bool canForward =
-        scheduler->SetAttributeFailSafe("Forward", BooleanValue(options.isForward));
-    if (options.isForward && !canForward)
-    {
-        FailInput("--forward: scheduler ", name, " has no forward mode");
-    }
     return scheduler;
 }
 

@@ -30,7 +30,6 @@ struct PlanOptions
     std::string chunksPerServer{"auto"}; //!< a number, "ports" or "auto"
     uint32_t samples{1};                 //!< plans to choose the best of
     uint64_t seed{1};                    //!< where chance comes from
-    bool isForward{false};               //!< plan forwards in time
     std::string format{"table"};         //!< table, json, csv or gnuplot
 
     /**
@@ -63,9 +62,9 @@ std::vector<NodeId> MakeRoots(const Topology& topology, const PlanOptions& optio
  * @ingroup allreduce
  *
  * @param name of the scheduler
- * @param options seed, samples and direction, as far as the scheduler knows them
+ * @param options seed and samples, as far as the scheduler knows them
  * @return the scheduler
- * @throws InputError if there is none of this name, or it cannot plan forwards but should
+ * @throws InputError if there is none of this name
  */
 Ptr<AllReduceScheduler> MakeScheduler(const std::string& name, const PlanOptions& options);
 

@@ -352,16 +352,25 @@ function smooth(points, count) {
 function drawTraining(lines) {
   const curve = (key) => lines.filter((line) => typeof line[key] === "number")
                               .map((line) => [line.iteration, line[key]]);
-  drawCurves(get("curves"), "rounds over the least possible", "iteration", [
+  const draw = (title, series) => drawCurves(get("curves"), title, "iteration", series);
+  draw("rounds over the least possible, while sampling", [
     {name: "mean of 10", points: smooth(curve("excess_rounds"), 10)},
-    {name: "validation", points: curve("validation"), dots: true},
-    {name: "averaged weights", points: curve("validation_averaged"), dots: true},
-    {name: "while sampling", points: curve("excess_rounds"), thin: true}]);
-  drawCurves(get("curves"), "entropy of choices, share of trees selected", "iteration", [
-    {name: "entropy", points: curve("entropy")},
+    {name: "each iteration", points: curve("excess_rounds"), thin: true}]);
+  draw("length of plans over the least possible, in validation", [
+    {name: "present weights", points: curve("validation"), dots: true},
+    {name: "averaged weights", points: curve("validation_averaged"), dots: true}]);
+  draw("mean return of an episode", [
+    {name: "mean of 10", points: smooth(curve("return"), 10)},
+    {name: "each iteration", points: curve("return"), thin: true}]);
+  draw("entropy of choices, share of trees selected", [
+    {name: "lower policy", points: curve("entropy")},
+    {name: "upper policy", points: curve("upper_entropy")},
     {name: "trees selected", points: curve("selected_share")}]);
-  drawCurves(get("curves"), "squared error of the critic", "iteration",
-             [{name: "error", points: curve("value_error")}]);
+  draw("how far an update moves the policies", [
+    {name: "approximate KL", points: curve("kl")},
+    {name: "share that PPO clips", points: curve("clip_fraction")}]);
+  draw("variance of returns that the critic explains",
+       [{name: "share", points: curve("explained_variance")}]);
 }
 
 function drawCluster(slots) {

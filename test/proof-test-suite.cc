@@ -398,20 +398,7 @@ GetNames()
 {
     std::vector<std::string> names = GetSchedulerNames();
     names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
-    names.emplace_back("greedy forward");
     return names;
-}
-
-Ptr<AllReduceScheduler>
-Make(const std::string& name)
-{
-    const bool isForward = name == "greedy forward";
-    const auto scheduler = CreateScheduler(isForward ? "greedy" : name);
-    if (isForward)
-    {
-        scheduler->SetAttribute("Forward", BooleanValue(true));
-    }
-    return scheduler;
 }
 
 /// @brief Rests from the middle of AllReduces, right ones and corrupted ones.
@@ -439,7 +426,7 @@ class RestProofTestCase : public TestCase
                 }
                 run.BreakLinks(i % 3 * 2);
                 m_what = name + " on " + topology.GetName() + " " + std::to_string(i);
-                Check(run, OwnSchedule(Plan(*Make(name), run.state)), random);
+                Check(run, OwnSchedule(Plan(*CreateScheduler(name), run.state)), random);
             }
         }
         NS_TEST_EXPECT_MSG_GT(m_nDropped, 100, "workloads were left out");
@@ -787,7 +774,7 @@ class KeptPlanTestCase : public TestCase
     {
         for (const std::string& name : GetNames())
         {
-            const auto scheduler = Make(name);
+            const auto scheduler = CreateScheduler(name);
             AllReduceState state(bcube, MakeRoots(4, 1));
             const AllReduceSchedule plan = Plan(*scheduler, state);
             for (std::size_t round = 0; round < plan.rounds.size(); ++round)

@@ -6,7 +6,6 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
-#include "ns3/boolean.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
@@ -273,9 +272,6 @@ MakeSchedules(const Topology& topology, uint32_t chunksPerServer)
             schedules.push_back(Plan(*CreateScheduler(name), AllReduceState(topology, roots)));
         }
     }
-    Ptr<AllReduceScheduler> forward = CreateScheduler("greedy");
-    forward->SetAttribute("Forward", BooleanValue(true));
-    schedules.push_back(Plan(*forward, AllReduceState(topology, roots)));
     return schedules;
 }
 

@@ -35,29 +35,20 @@ namespace
 constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
 constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
 
-/// "greedy" with the attribute Forward, under a name of its own.
-const char* const FORWARD = "greedy forward";
-
 /// @return all schedulers that plan without learning
 std::vector<std::string>
 GetNames()
 {
     std::vector<std::string> names = GetSchedulerNames();
     names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
-    names.emplace_back(FORWARD);
     return names;
 }
 
 Ptr<AllReduceScheduler>
 Make(const std::string& name, uint64_t seed = 1)
 {
-    const bool isForward = name == FORWARD;
-    Ptr<AllReduceScheduler> scheduler = CreateScheduler(isForward ? "greedy" : name);
+    Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
     scheduler->SetAttribute("Seed", UintegerValue(seed));
-    if (isForward)
-    {
-        scheduler->SetAttribute("Forward", BooleanValue(true));
-    }
     return scheduler;
 }
 
@@ -924,23 +915,20 @@ class SamplesTestCase : public TestCase
     {
         for (const char* spec : {"bcube:3,1", "dcell:3,1", "jellyfish:8,3,2"})
         {
-            for (const std::string name : {"greedy", FORWARD})
+            const Topology topology = ParseTopology(spec);
+            std::size_t before = SIZE_MAX;
+            for (const uint32_t samples : {1, 4, 16})
             {
-                const Topology topology = ParseTopology(spec);
-                std::size_t before = SIZE_MAX;
-                for (const uint32_t samples : {1, 4, 16})
-                {
-                    const std::size_t nRounds = CountRounds(topology, name, samples);
-                    NS_TEST_EXPECT_MSG_LT_OR_EQ(nRounds, before, name << " on " << spec);
-                    before = nRounds;
-                }
+                const std::size_t nRounds = CountRounds(topology, samples);
+                NS_TEST_EXPECT_MSG_LT_OR_EQ(nRounds, before, spec);
+                before = nRounds;
             }
         }
     }
 
-    std::size_t CountRounds(const Topology& topology, const std::string& name, uint32_t samples)
+    std::size_t CountRounds(const Topology& topology, uint32_t samples)
     {
-        const auto scheduler = Make(name);
+        const auto scheduler = Make("greedy");
         scheduler->SetAttribute("Samples", UintegerValue(samples));
         std::size_t nTold = 0;
         const AllReduceSchedule schedule =

@@ -207,10 +207,7 @@ check_plan()
         --scheduler=greedy --chunks-per-server=1
     check "plan: degraded" prints 'degrade=0.1 +ring' $program --topology=bcube:4,1 --degrade=0.1 --scheduler=ring
     check "plan: mixed" prints 'mixed=0.3 +ps' $program --topology=dcell:4,1 --mixed=0.3 --scheduler=ps
-    check "plan: forward" prints 'greedy' $program --scheduler=greedy --forward
     check "plan: the policies" prints '^dcell:4,1 +hrl +20 +2 +38 +38 ' $program --scheduler=hrl --topology=dcell:4,1
-    check "plan: the policies, forward" prints '^dcell:4,1 +hrl +20 +2 +4[0-4] ' $program --scheduler=hrl --forward \
-        --topology=dcell:4,1
     check "plan: samples and seed" prints '38 +38 +1.000' $program --topology=jellyfish:10,3,2 \
         --scheduler=greedy --samples=16 --seed=3
     check "plan: bounds" prints 'bound by prices: 30 rounds: the ports of all servers' $program --bounds
@@ -229,7 +226,6 @@ check_plan()
     sed 's/"broadcast"/"reduce"/' a.schedule >wrong.schedule
     check "plan: a wrong schedule" refuses 'wrong.schedule is not correct: round' $program --schedule-in=wrong.schedule
     check "plan: unknown scheduler" refuses '"best": expected ps, ps-merge' $program --scheduler=best
-    check "plan: no forward mode" refuses 'scheduler ring has no forward mode' $program --scheduler=ring --forward
     check "plan: no chunks" refuses '--chunks-per-server "0": expected auto, ports or 1' $program --chunks-per-server=0
     check "plan: no samples" refuses '--samples "0": expected 1 or more' $program --samples=0
     check "plan: report" prints greedy $program --scheduler=ps,greedy --report=plan.html
@@ -301,7 +297,6 @@ check_run()
         --fail=0-4@1us --fail=0-6@1us
     check "run: watchdog" fails 'failed: nothing has arrived for ' $program "$@" --watchdog=1ns
     check_bad_run_options $program
-    check "run: no forward mode" refuses 'scheduler ring has no forward mode' $program --scheduler=ring --forward
     check "run: 0 bytes" refuses '--bytes "0": expected a size of 1 byte or more' $program --bytes=0
     check "run: unknown unit" refuses '--bytes "1Mib": expected a size' $program --bytes=1Mib
     check "run: no such schedule" refuses '/nowhere: cannot be opened' $program --schedule-in=/nowhere
@@ -374,7 +369,6 @@ check_compare()
     check "compare: report" prints greedy $program "$@" --report=compare.html
     check "compare: a view for each run" page_has compare.html 'len(data["views"]) == len(data["results"]) == 8'
     check "compare: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
-    check "compare: no forward mode" refuses 'has no forward mode' $program --forward
     check "compare: no jobs" refuses '--jobs "0": expected 1 or more' $program --jobs=0
     check "compare: 0 bytes" refuses '--sizes "0": expected a size' $program --sizes=1KiB,0
     check "compare: one file for many" refuses '--flow-monitor: one file for' $program --flow-monitor=x.xml
@@ -453,18 +447,12 @@ check_train()
     [[ -x $bin/$program ]] || return 0
     cat >small.json <<'END'
 {"topologies": ["bcube:3,1"], "validation": ["bcube:3,1"], "problems": 2, "rollouts": 4, "validation_from": 2,
- "validation_every": 2, "validation_drawn": 2, "staggered": 2, "upper_from": 2, "upper_imitation": 3,
- "validation_staggered": 2}
+ "validation_every": 2, "validation_drawn": 2}
 END
     check "train: help" prints '--resume' $program --help
     check "train: killed and resumed" trains_the_same_if_killed
     export ALLREDUCE_POLICY=whole.json
     check "train: plans with it" prints '^bcube:4,1 +hrl' allreduce-plan --topology=bcube:4,1 --scheduler=hrl
-    check "train: forward" prints 'wrote forward.json' $program --config="$module_dir/policies/train-forward.json" \
-        --iterations=1 --out=forward.json
-    export ALLREDUCE_POLICY=forward.json
-    check "train: plans forwards" prints '^bcube:4,1 +hrl' allreduce-plan --topology=bcube:4,1 --scheduler=hrl --forward
-    check "train: not for mirrored plans" refuses 'forward.json: made for forward plans' allreduce-plan --scheduler=hrl
     unset ALLREDUCE_POLICY
     echo '{"topology": "bcube:3,1"}' >wrong.json
     check "train: unknown key" refuses 'wrong.json: unknown key "topology"' $program --config=wrong.json
@@ -472,8 +460,6 @@ END
         --log=a.log
     check "train: begins with a checkpoint" prints 'wrote' $program --config=small.json --iterations=1 --init=a.json \
         --out=b.json
-    check "train: begins with one of the other kind" refuses '--init forward.json: made for forward plans' $program \
-        --init=forward.json
     check "train: a report of what is done" prints 'wrote' $program --config=small.json --iterations=3 --out=a.json \
         --log=a.log --resume --report=a.html
     check "train: a line for each iteration" page_has a.html 'len(data["training"]) == 3'

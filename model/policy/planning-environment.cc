@@ -729,6 +729,10 @@ PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadL
     for (const uint32_t changed : m_changed)
     {
         const bool wasOpen = m_isOpen[changed];
+        if (wasOpen && m_options[changed].senders.empty())
+        {
+            SearchPort(changed); // there may be senders farther away, or other ways to them
+        }
         UpdateOpen(changed);
         const InPort& there = m_around.ports[changed];
         nLost += wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 &&

@@ -6,11 +6,13 @@
 
 #include "ns3/allreduce-error.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 // Set by CMake: where the shipped policies are in the source tree, and where they are installed.
@@ -74,13 +76,14 @@ ParseFile(const std::string& path)
                   in.get() == '{' ? ": the file is cut short or damaged"
                                   : ": not a policy, expected JSON");
     }
-    if (!json.is_object() || json.value("format", "") != FORMAT)
+    if (!json.is_object() || !json.contains("format") || json["format"] != FORMAT)
     {
         FailInput("policy ", path, ": not a policy, expected the format ", FORMAT);
     }
-    if (json.value("version", 0) != VERSION)
+    const nlohmann::json version = json.value("version", nlohmann::json());
+    if (version != VERSION)
     {
-        FailInput("policy ", path, ": version ", json.value("version", 0), ", expected ", VERSION);
+        FailInput("policy ", path, ": version ", version.dump(), ", expected ", VERSION);
     }
     return json;
 }
@@ -118,7 +121,8 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
     }
     for (std::size_t i = 0; i < values.size(); ++i)
     {
-        if (!values[i].is_number())
+        if (!values[i].is_number() ||
+            std::abs(values[i].get<double>()) > std::numeric_limits<float>::max())
         {
             FailInput("policy ",
                       path,
@@ -128,7 +132,7 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
                       i,
                       " is ",
                       values[i].dump(),
-                      ", expected a number");
+                      ", expected a finite number");
         }
         weights.values[i] = values[i].get<float>();
     }

@@ -404,7 +404,7 @@ PolicyView::FindPortFacts(uint32_t port) const
     {
         facts.nElsewhere += p != port ? m_env.m_options[p].senders.size() : 0;
     }
-    facts.rarest = Share(options.rarest, m_env.m_meanHolders);
+    facts.rarest = std::min(4.0F, Share(options.rarest, m_env.m_meanHolders));
     facts.time = GetTime();
     facts.freeOut = Share(CountFreeOut(here.server), m_env.m_around.outCapacity[here.server]);
     facts.outSlack = GetOutSlack(here.server);
@@ -469,7 +469,7 @@ PolicyView::FindSenderFacts(uint32_t port, const PlanningEnvironment::Sender& se
         });
     }
     facts.nPartials = m_env.CountOfferedPartials(sender.server, receiver);
-    facts.rarest = facts.nFinals > 0 ? Share(rarest, m_env.m_meanHolders) : 0;
+    facts.rarest = facts.nFinals > 0 ? std::min(4.0F, Share(rarest, m_env.m_meanHolders)) : 0;
     facts.rare = Share(nRare, facts.nFinals);
     facts.freeOut = Share(CountFreeOut(sender.server), m_env.m_around.outCapacity[sender.server]);
     facts.openIn = Share(m_env.m_nOpen[sender.server], m_env.m_around.inCapacity[sender.server]);

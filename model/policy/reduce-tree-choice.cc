@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -143,6 +144,67 @@ class ReduceTreeChooser
     std::mt19937_64 m_random;                        //!< where chance comes from
 };
 
+/// @return by node: the same number for those that links which are up join
+std::vector<uint32_t>
+FindParts(const AllReduceState& state)
+{
+    constexpr uint32_t NONE = std::numeric_limits<uint32_t>::max();
+    const Topology& topology = state.GetTopology();
+    std::vector<uint32_t> parts(topology.GetNNodes(), NONE);
+    for (NodeId first = 0; first < topology.GetNNodes(); ++first)
+    {
+        std::vector<NodeId> stack;
+        if (parts[first] == NONE)
+        {
+            parts[first] = first;
+            stack.push_back(first);
+        }
+        while (!stack.empty())
+        {
+            const NodeId node = stack.back();
+            stack.pop_back();
+            for (const Topology::Port& port : topology.GetPorts(node))
+            {
+                if (state.GetCapacity(port.out) > 0 && parts[port.neighbor] == NONE)
+                {
+                    parts[port.neighbor] = first;
+                    stack.push_back(port.neighbor);
+                }
+            }
+        }
+    }
+    return parts;
+}
+
+/// Every server must be joined with one that has the final sum, or will have it.
+void
+CheckAllReached(const AllReduceState& state)
+{
+    const std::vector<uint32_t> parts = FindParts(state);
+    const uint32_t nServers = state.GetTopology().GetNServers();
+    std::vector<bool> hasSum(parts.size());
+    for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+    {
+        std::fill(hasSum.begin(), hasSum.end(), false);
+        hasSum[parts[state.GetRoots()[chunk]]] = true;
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            hasSum[parts[server]] = hasSum[parts[server]] || state.GetFinals().Test(server, chunk);
+        }
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            if (!hasSum[parts[server]])
+            {
+                FailInput("chunk ",
+                          chunk,
+                          ": its final sum cannot reach server ",
+                          server,
+                          " over the links that are up");
+            }
+        }
+    }
+}
+
 } // namespace
 
 PlanningProblem
@@ -171,6 +233,7 @@ MakeRest(const AllReduceState& state, uint64_t seed)
         }
     }
     ReduceTreeChooser(state, problem, seed).Choose();
+    CheckAllReached(state);
     return problem;
 }
 

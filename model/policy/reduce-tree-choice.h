@@ -23,7 +23,8 @@ namespace ns3::allreduce
  * @param state any state in which no workload is in flight; its network must outlive the problem
  * @param seed where chance comes from
  * @return what to plan
- * @throws InputError if a partial sum cannot reach its root
+ * @throws InputError that names a partial sum that cannot reach its root, or a server that a final
+ * sum cannot reach
  */
 PlanningProblem MakeRest(const AllReduceState& state, uint64_t seed);
 

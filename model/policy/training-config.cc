@@ -94,7 +94,7 @@ ReadValue(const nlohmann::json& json,
     member.clear();
     for (const auto& item : json)
     {
-        if (!item.is_string())
+        if (!item.is_string() || item.get<std::string>().empty())
         {
             FailInput(what, " has ", item.dump(), ", expected a network such as \"bcube:4,1\"");
         }
@@ -106,7 +106,7 @@ template <typename Number>
 void
 ReadValue(const nlohmann::json& json, Number& member, const Range& range, const std::string& what)
 {
-    const bool isRight = std::is_integral_v<Number> ? json.is_number_unsigned() : json.is_number();
+    const bool isRight = std::is_integral_v<Number> ? json.is_number_integer() : json.is_number();
     const double value = isRight ? json.get<double>() : NAN;
     if (!(value >= range.least && value <= range.most) ||
         (std::is_integral_v<Number> && value > double(std::numeric_limits<Number>::max())))

@@ -4,10 +4,8 @@
 
 #include "greedy-scheduler.h"
 
-#include "forward-planner.h"
 #include "rest-planner.h"
 
-#include "ns3/boolean.h"
 #include "ns3/uinteger.h"
 
 namespace ns3::allreduce
@@ -27,13 +25,7 @@ GreedyScheduler::GetTypeId()
                           "Of so many plans the shortest is taken.",
                           UintegerValue(1),
                           MakeUintegerAccessor(&GreedyScheduler::m_samples),
-                          MakeUintegerChecker<uint32_t>(1))
-            .AddAttribute("Forward",
-                          "Choose reduces and broadcasts forwards in time, round by round, instead "
-                          "of mirroring a broadcast.",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&GreedyScheduler::m_isForward),
-                          MakeBooleanChecker());
+                          MakeUintegerChecker<uint32_t>(1));
     return tid;
 }
 
@@ -46,8 +38,7 @@ GreedyScheduler::PlanAll(const AllReduceState& state)
 std::vector<WorkloadList>
 GreedyScheduler::PlanRest(const AllReduceState& state)
 {
-    return m_isForward ? PlanForwards(state, GetSeed(), m_samples)
-                       : PlanRestGreedily(state, GetSeed(), m_samples);
+    return PlanRestGreedily(state, GetSeed(), m_samples);
 }
 
 } // namespace ns3::allreduce

@@ -25,8 +25,7 @@ class GreedyScheduler : public PlannedScheduler
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
 
-    uint32_t m_samples{1};   //!< the attribute Samples
-    bool m_isForward{false}; //!< the attribute Forward
+    uint32_t m_samples{1}; //!< the attribute Samples
 };
 
 } // namespace ns3::allreduce

@@ -9,34 +9,26 @@
  * that is counted has been verified.
  */
 
+#include "contenders.h"
+#include "evaluation-networks.h"
+
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
-#include "ns3/allreduce-scheduler.h"
-#include "ns3/boolean.h"
-#include "ns3/broadcast-environment.h"
-#include "ns3/forward-environment.h"
-#include "ns3/greedy-planner.h"
-#include "ns3/plan-options.h"
+#include "ns3/parallel-for.h"
 #include "ns3/policy-checkpoint.h"
-#include "ns3/policy-rollout.h"
-#include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
-#include "ns3/staggered-plan.h"
-#include "ns3/string.h"
-#include "ns3/topology-metrics.h"
-#include "ns3/topology-modifiers.h"
-#include "ns3/topology-spec.h"
-#include "ns3/uinteger.h"
+#include "ns3/server-graph.h"
 
 #include <algorithm>
-#include <functional>
+#include <chrono>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <random>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 using namespace ns3;
@@ -45,330 +37,296 @@ using namespace ns3::allreduce;
 namespace
 {
 
-/// The reference instances.
-const std::vector<std::string> REFERENCE = {
-    "bcube:3,1",
-    "bcube:4,1",
-    "bcube:5,1",
-    "bcube:6,1",
-    "bcube:3,2",
-    "bcube:4,2",
-    "dcell:3,1",
-    "dcell:4,1",
-    "dcell:5,1",
-    "dcell:6,1",
-    "dcell:2,2",
-    "jellyfish:10,3,2",
-    "jellyfish:16,4,2",
-    "jellyfish:20,4,1",
-    "jellyfish:20,5,3",
-    "jellyfish:32,6,4",
-};
-
-/// What is degraded, mixed and broken; each five times.
-const std::vector<std::string> SMALLER = {
-    "bcube:3,1",
-    "bcube:4,1",
-    "bcube:5,1",
-    "bcube:3,2",
-    "dcell:3,1",
-    "dcell:4,1",
-    "dcell:5,1",
-    "dcell:2,2",
-    "jellyfish:10,3,2",
-    "jellyfish:16,4,2",
-    "jellyfish:20,4,1",
-    "jellyfish:20,5,3",
-};
-constexpr uint32_t N_SEEDS = 5;
-
-/// What was asked for.
+/// What was asked for. Times come first: memory is that of all that was done before.
 struct Options
 {
-    std::vector<std::string> parts{"rounds", "auto", "changed", "failure", "forward"};
-    std::string checkpoint;        //!< for mirrored plans; empty: the shipped one
-    std::string forwardCheckpoint; //!< for forward plans; empty: the shipped one
+    std::vector<std::string> parts{"time", "reference", "named", "changed", "unseen", "rests"};
+    std::string checkpoint; //!< empty: the shipped one
 };
 
-using Plans = std::vector<WorkloadList>;                     //!< rounds
-using Planner = std::function<Plans(const AllReduceState&)>; //!< plans an AllReduce
-
-/// Someone who plans.
-struct Contender
+/// Rounds of all contenders on some cases.
+struct Results
 {
-    std::string name; //!< what the table calls it
-    Planner plan;     //!< how it plans
+    std::vector<std::string> names;               //!< by contender
+    std::vector<uint64_t> bounds;                 //!< by case
+    std::vector<std::vector<std::size_t>> rounds; //!< [case][contender]
 };
 
-/// @return a scheduler behind the hook
-Contender
-MakeContender(const std::string& title,
-              const std::string& scheduler,
-              const std::vector<std::pair<std::string, Ptr<AttributeValue>>>& attributes)
+/// Mean and worst of some ratios.
+class Ratios
 {
-    return {title, [=](const AllReduceState& state) {
-                const Ptr<AllReduceScheduler> planner = CreateScheduler(scheduler);
-                for (const auto& [name, value] : attributes)
-                {
-                    planner->SetAttribute(name, *value);
-                }
-                return Plan(*planner, state).rounds;
-            }};
-}
-
-/// @return the policies' scheduler
-Contender
-MakeHrl(const std::string& title,
-        const std::string& checkpoint,
-        uint32_t samples,
-        bool isForward,
-        bool usesUpper = true)
-{
-    return MakeContender(title,
-                         "hrl",
-                         {{"Checkpoint", Create<StringValue>(checkpoint)},
-                          {"Samples", Create<UintegerValue>(samples)},
-                          {"Forward", Create<BooleanValue>(isForward)},
-                          {"Upper", Create<BooleanValue>(usesUpper)}});
-}
-
-/// @return rollouts with given weights, mirrored or forwards
-Contender
-MakeRollout(const std::string& title, const PolicyWeights& weights, RolloutMode mode)
-{
-    RolloutOptions options;
-    options.mode = mode;
-    options.usesUpper = mode != RolloutMode::RANDOM;
-    return {title, [=](const AllReduceState& state) {
-                if (weights.mode == PlanMode::FORWARD)
-                {
-                    ForwardEnvironment environment(state);
-                    return RunRollout(environment, weights, options);
-                }
-                return PlanByMirroring(state, [&](const BroadcastProblem& problem) {
-                    BroadcastEnvironment environment(problem);
-                    return RunRollout(environment, weights, options);
-                });
-            }};
-}
-
-/// @return the lower policy alone: mirrored plans, and such that overlap without being staggered
-Contender
-MakeAllAtOnce(const PolicyWeights& weights)
-{
-    RolloutOptions options;
-    options.usesUpper = false;
-    return {"all trees at once", [=](const AllReduceState& state) {
-                Plans overlapping = PlanStaggered(state, weights, options);
-                Plans mirrored = PlanByMirroring(state, [&](const BroadcastProblem& problem) {
-                    BroadcastEnvironment environment(problem);
-                    return RunRollout(environment, weights, options);
-                });
-                return overlapping.size() < mirrored.size() ? overlapping : mirrored;
-            }};
-}
-
-/// @return the rounds of a plan for a whole AllReduce; verified
-std::size_t
-CountRounds(const Contender& contender, const Topology& topology, uint32_t chunksPerServer)
-{
-    const AllReduceState state(topology, MakeRoots(topology.GetNServers(), chunksPerServer));
-    const Plans plan = contender.plan(state);
-    const Verdict verdict = Verify(topology, {state.GetRoots(), plan});
-    if (!verdict.reason.empty())
+  public:
+    void Add(double ratio)
     {
-        FailInput(contender.name, " on ", topology.GetName(), ": ", verdict.reason);
+        m_sum += ratio;
+        m_worst = std::max(m_worst, ratio);
+        ++m_count;
     }
-    return plan.size();
-}
 
-/// @return rounds that a broadcast takes at least: what the neediest server wants, by its ports
-uint32_t
-BoundBroadcast(const BroadcastProblem& problem)
-{
-    uint32_t rounds = 0;
-    for (NodeId server = 0; server < problem.topology->GetNServers(); ++server)
+    void Print() const
     {
-        uint32_t nWanted = 0;
-        uint32_t capacity = 0;
-        for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
-        {
-            nWanted += problem.wants.Test(server, chunk) && !problem.holders.Test(server, chunk);
-        }
-        for (const Topology::Port& port : problem.topology->GetPorts(server))
-        {
-            capacity += problem.capacity[Reverse(port.out)];
-        }
-        rounds = std::max(rounds, capacity > 0 ? (nWanted + capacity - 1) / capacity : 0);
+        std::cout << std::fixed << std::setprecision(3) << " " << m_sum / m_count << " (" << m_worst
+                  << ") |";
     }
-    return rounds;
-}
 
-/// @return rounds that an AllReduce takes at least if all reduces end before the first broadcast
-uint32_t
-BoundWithoutOverlap(const Topology& topology, uint32_t chunksPerServer)
-{
-    uint32_t rounds = 0;
-    const uint32_t nChunks = (topology.GetNServers() - 1) * chunksPerServer;
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
-    {
-        uint32_t capacity = 0;
-        for (const Topology::Port& port : topology.GetPorts(server))
-        {
-            capacity += topology.GetCapacity(port.out);
-        }
-        rounds = std::max(rounds, (nChunks + capacity - 1) / capacity);
-    }
-    return 2 * rounds;
-}
+  private:
+    double m_sum{0};     //!< of the ratios
+    double m_worst{0};   //!< the largest
+    uint32_t m_count{0}; //!< how many
+};
 
-/// @return what --chunks-per-server=auto is
-uint32_t
-GetAutoChunks(const Topology& topology)
+std::vector<NodeId>
+MakeRoots(const EvaluationCase& evaluated)
 {
-    return MakeRoots(topology, PlanOptions()).size() / topology.GetNServers();
-}
-
-uint32_t
-GetOneChunk(const Topology& /* topology */)
-{
-    return 1;
+    return allreduce::MakeRoots(evaluated.topology.GetNServers(), evaluated.chunksPerServer);
 }
 
 uint64_t
-BoundAnySchedule(const Topology& topology, uint32_t chunksPerServer)
+FindBound(const EvaluationCase& evaluated)
 {
-    return ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), chunksPerServer))
-        .GetBest()
-        .rounds;
+    return ComputeLowerBounds(evaluated.topology, MakeRoots(evaluated)).GetBest().rounds;
+}
+
+/// @return rounds of a plan that has been verified
+std::size_t
+CountRounds(const Contender& contender, const EvaluationCase& evaluated)
+{
+    const AllReduceState state(evaluated.topology, MakeRoots(evaluated));
+    const AllReduceSchedule plan{state.GetRoots(), contender.plan(state)};
+    const Verdict verdict = Verify(evaluated.topology, plan);
+    if (!verdict.isCorrect)
+    {
+        FailInput(contender.name, " on ", evaluated.topology.GetName(), ": ", verdict.reason);
+    }
+    return plan.rounds.size();
+}
+
+Results
+Evaluate(const std::vector<EvaluationCase>& cases, const std::vector<Contender>& contenders)
+{
+    Results results;
+    results.bounds.resize(cases.size());
+    results.rounds.assign(cases.size(), std::vector<std::size_t>(contenders.size()));
+    for (const Contender& contender : contenders)
+    {
+        results.names.push_back(contender.name);
+    }
+    const std::size_t nTasks = contenders.size() + 1;
+    RunParallel(cases.size() * nTasks, [&](uint32_t task) {
+        const std::size_t i = task / nTasks;
+        const std::size_t k = task % nTasks;
+        if (k < contenders.size())
+        {
+            results.rounds[i][k] = CountRounds(contenders[k], cases[i]);
+        }
+        else
+        {
+            results.bounds[i] = FindBound(cases[i]);
+        }
+    });
+    return results;
 }
 
 void
-PrintHeader(const std::string& first, const std::vector<Contender>& contenders)
+PrintHeader(const std::vector<std::string>& columns)
 {
-    std::cout << "\n| " << first << " |";
-    for (const Contender& contender : contenders)
+    std::cout << "\n|";
+    for (const std::string& column : columns)
     {
-        std::cout << " " << contender.name << " |";
+        std::cout << " " << column << " |";
     }
-    std::cout << "\n|---|";
-    for (std::size_t i = 0; i < contenders.size() + 1; ++i)
+    std::cout << "\n|";
+    for (std::size_t i = 0; i < columns.size(); ++i)
     {
         std::cout << "---|";
     }
     std::cout << std::endl;
 }
 
-/// A table of rounds on the reference instances, with how many are at the bound.
-void
-PrintRounds(const std::vector<Contender>& contenders,
-            const std::function<uint32_t(const Topology&)>& getChunks,
-            const std::function<uint64_t(const Topology&, uint32_t)>& getBound)
+std::vector<std::string>
+Join(std::vector<std::string> first, const std::vector<std::string>& second)
 {
-    PrintHeader("network | bound", contenders);
-    std::vector<uint32_t> nAtBound(contenders.size(), 0);
-    std::vector<double> sumOfRatios(contenders.size(), 0);
-    for (const std::string& spec : REFERENCE)
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+std::vector<Contender>
+Join(std::vector<Contender> first, const std::vector<Contender>& second)
+{
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+/// @return hrl, all other schedulers of the module, and controls
+std::vector<Contender>
+MakeAll(const std::string& checkpoint)
+{
+    return Join(Join({MakeHrl(checkpoint)}, MakeOthers()), MakeControls(checkpoint));
+}
+
+/// A line for each case, with how many are at the bound.
+void
+PrintRounds(const std::vector<EvaluationCase>& cases, const Results& results)
+{
+    PrintHeader(Join({"network", "m", "bound"}, results.names));
+    for (std::size_t i = 0; i < cases.size(); ++i)
     {
-        const Topology topology = ParseTopology(spec);
-        const uint32_t chunks = getChunks(topology);
-        const uint64_t bound = getBound(topology, chunks);
-        std::cout << "| " << spec << " | " << bound << " |" << std::flush;
-        for (std::size_t i = 0; i < contenders.size(); ++i)
+        std::cout << "| " << cases[i].topology.GetName() << " | " << cases[i].chunksPerServer
+                  << " | " << results.bounds[i] << " |";
+        for (const std::size_t rounds : results.rounds[i])
         {
-            const std::size_t rounds = CountRounds(contenders[i], topology, chunks);
-            nAtBound[i] += rounds <= bound;
-            sumOfRatios[i] += static_cast<double>(rounds) / bound / REFERENCE.size();
-            std::cout << " " << rounds << " |" << std::flush;
+            std::cout << " " << rounds << " |";
         }
         std::cout << std::endl;
     }
-    std::cout << "| at the bound | " << REFERENCE.size() << " |";
-    for (const uint32_t n : nAtBound)
+    std::cout << "| at the bound | | " << cases.size() << " |";
+    for (std::size_t k = 0; k < results.names.size(); ++k)
     {
-        std::cout << " " << n << " |";
-    }
-    std::cout << "\n| mean ratio | 1.000 |" << std::fixed << std::setprecision(3);
-    for (const double ratio : sumOfRatios)
-    {
-        std::cout << " " << ratio << " |";
+        uint32_t nAtBound = 0;
+        for (std::size_t i = 0; i < cases.size(); ++i)
+        {
+            nAtBound += results.rounds[i][k] <= results.bounds[i];
+        }
+        std::cout << " " << nAtBound << " |";
     }
     std::cout << std::endl;
 }
 
-/// Mean and worst ratio to a bound.
-struct Ratios
+/// Mean and worst ratio of each contender to the bound of any plan.
+void
+PrintRatios(const std::string& title, const Results& results)
 {
-    double sum{0};     //!< of the ratios
-    double worst{0};   //!< the largest
-    uint32_t count{0}; //!< how many
-
-    void Add(double ratio)
+    std::cout << "| " << title << " | " << results.bounds.size() << " |";
+    for (std::size_t k = 0; k < results.names.size(); ++k)
     {
-        sum += ratio;
-        worst = std::max(worst, ratio);
-        ++count;
+        Ratios ratios;
+        for (std::size_t i = 0; i < results.bounds.size(); ++i)
+        {
+            ratios.Add(static_cast<double>(results.rounds[i][k]) / results.bounds[i]);
+        }
+        ratios.Print();
     }
+    std::cout << std::endl;
+}
+
+/// Says where another scheduler of the module makes a shorter plan than hrl, the first contender.
+void
+PrintWhereLonger(const std::string& title,
+                 const std::vector<EvaluationCase>& cases,
+                 const Results& results)
+{
+    const std::size_t nOthers = MakeOthers().size();
+    std::vector<std::string> lines;
+    double worst = 0;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+    {
+        const auto& rounds = results.rounds[i];
+        const auto best = std::min_element(rounds.begin() + 1, rounds.begin() + 1 + nOthers);
+        if (*best < rounds[0])
+        {
+            worst = std::max(worst, static_cast<double>(rounds[0]) / *best - 1);
+            lines.push_back(cases[i].topology.GetName() +
+                            ", m = " + std::to_string(cases[i].chunksPerServer) + ": hrl " +
+                            std::to_string(rounds[0]) + ", " +
+                            results.names[best - rounds.begin()] + " " + std::to_string(*best));
+        }
+    }
+    std::cout << "\n" << title << ": another scheduler is shorter than hrl on " << lines.size()
+              << " of " << cases.size() << " networks, by at most " << std::setprecision(1)
+              << 100 * worst << " %" << std::endl;
+    for (const std::string& line : lines)
+    {
+        std::cout << "- " << line << std::endl;
+    }
+}
+
+void
+PrintReference(const std::string& checkpoint)
+{
+    std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
+    const std::vector<EvaluationCase> cases = MakeReferenceCases();
+    const Results results = Evaluate(cases, MakeAll(checkpoint));
+    PrintRounds(cases, results);
+    PrintWhereLonger("Reference networks and fat-trees", cases, results);
+}
+
+void
+PrintNamed(const std::string& checkpoint)
+{
+    std::cout << "\nRounds where much shorter plans are known to exist:" << std::endl;
+    const std::vector<EvaluationCase> cases = MakeNamedCases();
+    PrintRounds(cases, Evaluate(cases, MakeAll(checkpoint)));
+}
+
+/// A set of networks under a title.
+struct Group
+{
+    std::string title;                 //!< what they are
+    std::vector<EvaluationCase> cases; //!< the networks
 };
 
 void
-PrintRatios(const std::string& title, const std::vector<Ratios>& ratios)
+PrintGroups(const std::vector<Group>& groups, const std::string& checkpoint)
 {
-    std::cout << "| " << title << " | " << ratios[0].count << " |" << std::fixed
-              << std::setprecision(4);
-    for (const Ratios& r : ratios)
+    std::vector<Results> results;
+    for (const Group& group : groups)
     {
-        std::cout << " " << r.sum / r.count << " (" << r.worst << ") |";
+        results.push_back(Evaluate(group.cases, MakeAll(checkpoint)));
     }
-    std::cout << std::endl;
+    PrintHeader(Join({"networks", "cases"}, results[0].names));
+    for (std::size_t i = 0; i < groups.size(); ++i)
+    {
+        PrintRatios(groups[i].title, results[i]);
+    }
+    for (std::size_t i = 0; i < groups.size(); ++i)
+    {
+        PrintWhereLonger(groups[i].title, groups[i].cases, results[i]);
+    }
 }
 
-/// Mean and worst ratio on networks that have been changed, to the bound of plans without overlap
-/// and to that of any plan.
 void
-PrintChanged(const std::string& title,
-             const std::vector<Contender>& contenders,
-             const std::function<uint32_t(const Topology&)>& getChunks,
-             const std::function<Topology(const std::string&, uint32_t)>& change)
+PrintChanged(const std::string& checkpoint)
 {
-    std::vector<Ratios> ratios(contenders.size());
-    std::vector<Ratios> ratiosToAny(contenders.size());
-    for (const std::string& spec : SMALLER)
-    {
-        for (uint32_t seed = 1; seed <= N_SEEDS; ++seed)
-        {
-            const Topology topology = change(spec, seed);
-            const uint32_t chunks = getChunks(ParseTopology(spec));
-            const double bound = BoundWithoutOverlap(topology, chunks);
-            const double boundOfAny = BoundAnySchedule(topology, chunks);
-            for (std::size_t i = 0; i < contenders.size(); ++i)
-            {
-                const std::size_t rounds = CountRounds(contenders[i], topology, chunks);
-                ratios[i].Add(rounds / bound);
-                ratiosToAny[i].Add(rounds / boundOfAny);
-            }
-        }
-    }
-    PrintRatios(title, ratios);
-    PrintRatios(title + ", to the bound of any plan", ratiosToAny);
+    std::cout << "\nRounds over the bound of any plan on changed networks, mean (worst):"
+              << std::endl;
+    PrintGroups({{"5 or 10 % of the links lost, m = ports", MakeDegradedCases(1)},
+                 {"30 % of the links twice as wide, m = ports", MakeMixedCases(1)},
+                 {"5 or 10 % of the links lost, 8 chunks per port", MakeDegradedCases(8)},
+                 {"30 % of the links twice as wide, 8 chunks per port", MakeMixedCases(8)}},
+                checkpoint);
 }
 
+void
+PrintUnseen(const std::string& checkpoint)
+{
+    std::cout << "\nRounds over the bound of any plan on networks of random families, sizes and "
+                 "changes, mean (worst):"
+              << std::endl;
+    PrintGroups({{"drawn by chance, 8 chunks per port", DrawUnseenCases(8)}}, checkpoint);
+}
+
+/// Take a link down that the servers can do without. @return whether there was one
 bool
-AreServersConnected(const Topology& topology)
+BreakLink(AllReduceState& state, std::mt19937_64& random)
 {
-    const std::vector<uint32_t> distances = ComputeDistances(topology, 0);
-    return std::find(distances.begin(), distances.begin() + topology.GetNServers(), UNREACHABLE) ==
-           distances.begin() + topology.GetNServers();
+    constexpr uint32_t MOST_TRIES = 1000;
+    for (uint32_t i = 0; i < MOST_TRIES; ++i)
+    {
+        const LinkId link = random() % state.GetTopology().GetNLinks();
+        state.SetLinkUp(link, false);
+        if (MakeNetworkThatIsUp(state).AreServersConnected())
+        {
+            return true;
+        }
+        state.SetLinkUp(link, true);
+    }
+    return false;
 }
 
-/// @return a state in the middle of the reduce, with a link that has just failed
-AllReduceState
-BreakInReduce(const Topology& topology, const Contender& contender, uint64_t seed)
+/// Play rounds on a state.
+void
+Play(const std::vector<WorkloadList>& plan, std::size_t nRounds, AllReduceState& state)
 {
-    std::mt19937_64 random(seed);
-    AllReduceState state(topology, MakeRoots(topology.GetNServers(), 1));
-    const Plans plan = contender.plan(state);
-    const std::size_t nRounds = 1 + random() % (plan.size() / 2 - 1);
     for (std::size_t round = 0; round < nRounds; ++round)
     {
         for (std::size_t i = 0; i < plan[round].GetSize(); ++i)
@@ -377,194 +335,158 @@ BreakInReduce(const Topology& topology, const Contender& contender, uint64_t see
         }
         state.EndRound();
     }
-    while (true)
-    {
-        const LinkId link = random() % topology.GetNLinks();
-        std::vector<Link> left = topology.GetLinks();
-        left.erase(left.begin() + link);
-        if (AreServersConnected(topology.WithLinks(topology.GetName(), left)))
-        {
-            state.SetLinkUp(link, false);
-            return state;
-        }
-    }
 }
 
-/// @return rounds that a rest takes at least if all reduces end before the first broadcast
-uint32_t
-BoundRest(const AllReduceState& state)
+/// @return a state after some rounds of a contender's plan, with a link that has just failed
+AllReduceState
+BreakInMidst(const EvaluationCase& evaluated, const Contender& contender, uint64_t seed)
 {
-    uint32_t bound = 0;
-    PlanByMirroring(state, [&](const BroadcastProblem& problem) {
-        bound += BoundBroadcast(problem);
-        return PlanGreedyBroadcast(problem, 1);
-    });
-    return bound;
+    std::mt19937_64 random(seed);
+    AllReduceState state(evaluated.topology, MakeRoots(evaluated));
+    const std::vector<WorkloadList> plan = contender.plan(state);
+    Play(plan, 1 + random() % (plan.size() - 1), state);
+    if (!BreakLink(state, random))
+    {
+        FailInput(evaluated.topology.GetName(), ": no link can be lost");
+    }
+    return state;
 }
 
-/// @return rounds that the rest takes; played to its end
+/// @return rounds that a rest takes; played to its end
 std::size_t
 CountRestRounds(const Contender& contender, AllReduceState state)
 {
-    const Plans plan = contender.plan(state);
-    for (const WorkloadList& round : plan)
-    {
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
-        {
-            state.Start(round.Get(i));
-        }
-        state.EndRound();
-    }
+    const std::vector<WorkloadList> plan = contender.plan(state);
+    Play(plan, plan.size(), state);
     if (!state.IsDone())
     {
-        FailInput("a rest on ", state.GetTopology().GetName(), " leaves sums missing");
+        FailInput(contender.name, ": a rest on ", state.GetTopology().GetName(), " is not all");
     }
     return plan.size();
 }
 
-/// Rest after a failure in mid-reduce; the first contender made the plan that failed.
-void
-PrintFailures(const std::vector<Contender>& contenders)
+/// @return rounds in which the neediest server can receive what it lacks, whatever the plan
+uint64_t
+BoundRest(const AllReduceState& state)
 {
-    std::vector<Ratios> ratios(contenders.size());
-    for (const std::string& spec : SMALLER)
+    uint64_t bound = 1;
+    for (NodeId server = 0; server < state.GetTopology().GetNServers(); ++server)
     {
-        const Topology topology = ParseTopology(spec);
-        for (uint32_t seed = 1; seed <= N_SEEDS; ++seed)
+        uint64_t nLacking = 0;
+        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
         {
-            const AllReduceState state = BreakInReduce(topology, contenders[0], seed);
-            const double bound = BoundRest(state);
-            for (std::size_t i = 0; i < contenders.size(); ++i)
-            {
-                ratios[i].Add(CountRestRounds(contenders[i], state) / bound);
-            }
+            nLacking += !state.GetFinals().Test(server, chunk);
+        }
+        uint64_t capacity = 0;
+        for (const Topology::Port& port : state.GetTopology().GetPorts(server))
+        {
+            capacity += state.GetCapacity(Reverse(port.out));
+        }
+        bound = std::max(bound, (nLacking + capacity - 1) / capacity);
+    }
+    return bound;
+}
+
+void
+PrintRests(const std::string& checkpoint)
+{
+    std::cout << "\nRounds of the rest after a link was lost in the midst of hrl's plan, m = ports, "
+                 "mean (worst):"
+              << std::endl;
+    const std::vector<EvaluationCase> cases = MakeBreakableCases();
+    const std::vector<Contender> contenders =
+        Join({MakeHrl(checkpoint), MakeScheduled("greedy")}, MakeControls(checkpoint));
+    constexpr std::size_t GREEDY = 1;
+    Results toBound;
+    toBound.bounds.resize(cases.size());
+    toBound.rounds.assign(cases.size(), std::vector<std::size_t>(contenders.size()));
+    for (const Contender& contender : contenders)
+    {
+        toBound.names.push_back(contender.name);
+    }
+    RunParallel(cases.size(), [&](uint32_t i) {
+        const AllReduceState state = BreakInMidst(cases[i], contenders[0], i);
+        toBound.bounds[i] = BoundRest(state);
+        for (std::size_t k = 0; k < contenders.size(); ++k)
+        {
+            toBound.rounds[i][k] = CountRestRounds(contenders[k], state);
+        }
+    });
+    Results toGreedy = toBound;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+    {
+        toGreedy.bounds[i] = toBound.rounds[i][GREEDY];
+    }
+    PrintHeader(Join({"against", "cases"}, toBound.names));
+    PrintRatios("what the neediest server must receive", toBound);
+    PrintRatios("greedy", toGreedy);
+}
+
+/// @return the most memory that the process had so far, in MB
+long
+GetPeakMemory()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+void
+PrintTimes(const std::string& checkpoint)
+{
+    std::cout << "\nPlanning time, one plan after another; the largest memory of the process so far:"
+              << std::endl;
+    std::vector<Contender> contenders = {MakeHrl(checkpoint)};
+    for (const Contender& other : MakeOthers())
+    {
+        if (other.name == "forest" || other.name == "greedy")
+        {
+            contenders.push_back(other);
         }
     }
-    PrintRatios("rest after a failure in mid-reduce", ratios);
-}
-
-/// @return where the policies for some plans are
-std::string
-GetPath(const std::string& asked, PlanMode mode)
-{
-    return asked.empty() ? FindShippedCheckpoint(mode) : asked;
-}
-
-Contender
-MakeRandomPicks(PlanMode mode)
-{
-    return MakeRollout("random picks", PolicyWeights(mode), RolloutMode::RANDOM);
-}
-
-void
-PrintReference(const std::string& path)
-{
-    std::vector<Contender> contenders = {
-        MakeHrl("hrl", path, 1, false),
-        MakeHrl("hrl, best of 16", path, 16, false),
-        MakeContender("greedy", "greedy", {}),
-        MakeHrl("upper off", path, 1, false, false),
-        MakeRollout("untrained",
-                    PolicyWeights::MakeInitial(PlanMode::MIRRORED, 1),
-                    RolloutMode::BEST),
-        MakeRandomPicks(PlanMode::MIRRORED)};
-    for (const char* name :
-         {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree"})
+    PrintHeader({"network", "servers", "m", "scheduler", "rounds", "planning", "memory"});
+    for (const EvaluationCase& evaluated : MakeLargeCases())
     {
-        contenders.push_back(MakeContender(name, name, {}));
-    }
-    std::cout << "\nRounds, m = 1; the bound is the unoverlapped one:" << std::endl;
-    PrintRounds(contenders, GetOneChunk, BoundWithoutOverlap);
-}
-
-void
-PrintAuto(const std::string& path)
-{
-    std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
-    PrintRounds({MakeHrl("hrl", path, 1, false),
-                 MakeHrl("hrl, best of 16", path, 16, false),
-                 MakeContender("greedy", "greedy", {})},
-                GetAutoChunks,
-                BoundAnySchedule);
-}
-
-void
-PrintChangedNetworks(const std::string& path)
-{
-    const std::vector<Contender> contenders = {MakeHrl("hrl", path, 1, false),
-                                               MakeAllAtOnce(ReadCheckpoint(path)),
-                                               MakeHrl("upper off", path, 1, false, false),
-                                               MakeContender("greedy", "greedy", {}),
-                                               MakeRandomPicks(PlanMode::MIRRORED)};
-    std::cout << "\nRatio to the unoverlapped bound, one plan each, mean (worst):" << std::endl;
-    PrintHeader("networks | cases", contenders);
-    for (const bool isAuto : {false, true})
-    {
-        const std::string chunks = isAuto ? ", m = ports" : ", m = 1";
-        const auto getChunks = isAuto ? GetAutoChunks : GetOneChunk;
-        PrintChanged("5 or 10 % of the links gone" + chunks,
-                     contenders,
-                     getChunks,
-                     [](const std::string& spec, uint32_t seed) {
-                         return Degrade(ParseTopology(spec), seed % 2 == 1 ? 0.05 : 0.1, seed);
-                     });
-        PrintChanged("30 % of the links with capacity 2" + chunks,
-                     contenders,
-                     getChunks,
-                     [](const std::string& spec, uint32_t seed) {
-                         return MixCapacity(ParseTopology(spec), 0.3, seed);
-                     });
+        const AllReduceState state(evaluated.topology, MakeRoots(evaluated));
+        for (const Contender& contender : contenders)
+        {
+            const auto begin = std::chrono::steady_clock::now();
+            const AllReduceSchedule plan{state.GetRoots(), contender.plan(state)};
+            const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+            const long memory = GetPeakMemory();
+            const Verdict verdict = Verify(evaluated.topology, plan);
+            if (!verdict.isCorrect)
+            {
+                FailInput(contender.name, ": ", verdict.reason);
+            }
+            std::cout << "| " << evaluated.topology.GetName() << " | "
+                      << evaluated.topology.GetNServers() << " | " << evaluated.chunksPerServer
+                      << " | " << contender.name << " | " << plan.rounds.size() << " | "
+                      << std::fixed << std::setprecision(2) << time.count() << " s | " << memory
+                      << " MB |" << std::endl;
+        }
     }
 }
 
 void
-PrintRests(const std::string& path)
-{
-    const std::vector<Contender> contenders = {MakeHrl("hrl", path, 1, false),
-                                               MakeHrl("upper off", path, 1, false, false),
-                                               MakeContender("greedy", "greedy", {}),
-                                               MakeRandomPicks(PlanMode::MIRRORED)};
-    std::cout << "\nRatio to the unoverlapped bound of what is left, m = 1, mean (worst):"
-              << std::endl;
-    PrintHeader("states | cases", contenders);
-    PrintFailures(contenders);
-}
-
-void
-PrintForward(const std::string& path)
-{
-    const std::vector<Contender> contenders = {
-        MakeHrl("hrl --forward", path, 1, true),
-        MakeHrl("best of 16", path, 16, true),
-        MakeHrl("all trees active", path, 1, true, false),
-        MakeRollout("untrained",
-                    PolicyWeights::MakeInitial(PlanMode::FORWARD, 1),
-                    RolloutMode::BEST),
-        MakeRandomPicks(PlanMode::FORWARD),
-        MakeContender("greedy --forward", "greedy", {{"Forward", Create<BooleanValue>(true)}})};
-    std::cout << "\nForward, m = auto; the bound holds for any schedule:" << std::endl;
-    PrintRounds(contenders, GetAutoChunks, BoundAnySchedule);
-    std::cout << "\nForward, m = 1:" << std::endl;
-    PrintRounds(contenders, GetOneChunk, BoundAnySchedule);
-}
-
-void
-PrintPart(const std::string& part, const Options& options)
+PrintPart(const std::string& part, const std::string& checkpoint)
 {
     const std::map<std::string, void (*)(const std::string&)> printers = {
-        {"rounds", PrintReference},
-        {"auto", PrintAuto},
-        {"changed", PrintChangedNetworks},
-        {"failure", PrintRests},
-        {"forward", PrintForward},
+        {"time", PrintTimes},
+        {"reference", PrintReference},
+        {"named", PrintNamed},
+        {"changed", PrintChanged},
+        {"unseen", PrintUnseen},
+        {"rests", PrintRests},
     };
     const auto printer = printers.find(part);
     if (printer == printers.end())
     {
-        FailInput("--parts \"", part, "\": expected rounds, auto, changed, failure or forward");
+        FailInput("--parts \"",
+                  part,
+                  "\": expected time, reference, named, changed, unseen or rests");
     }
-    printer->second(part == "forward" ? GetPath(options.forwardCheckpoint, PlanMode::FORWARD)
-                                      : GetPath(options.checkpoint, PlanMode::MIRRORED));
+    printer->second(checkpoint);
 }
 
 int
@@ -573,16 +495,19 @@ Run(int argc, char* argv[])
     Options options;
     ProgramOptions parser("allreduce-evaluate-policies",
                           "tables of how good the policies are, next to their controls");
-    parser.Add("parts", options.parts, ',', "rounds, auto, changed, failure, forward");
-    parser.Add("checkpoint", options.checkpoint, "for mirrored plans; default: the shipped one");
-    parser.Add("forward-checkpoint", options.forwardCheckpoint, "for forward plans; likewise");
+    parser.Add("parts", options.parts, ',', "time, reference, named, changed, unseen, rests");
+    parser.Add("checkpoint", options.checkpoint, "the policies; default: the shipped ones");
     if (!parser.Parse(argc, argv))
     {
         return 0;
     }
+    if (options.checkpoint.empty())
+    {
+        options.checkpoint = FindShippedCheckpoint();
+    }
     for (const std::string& part : options.parts)
     {
-        PrintPart(part, options);
+        PrintPart(part, options.checkpoint);
     }
     return 0;
 }

@@ -20,7 +20,7 @@ main(int argc, char* argv[])
 {
     try
     {
-        std::cout << "policy " << FindShippedCheckpoint(PlanMode::MIRRORED) << "\n";
+        std::cout << "policy " << FindShippedCheckpoint() << "\n";
         const Topology topology = ParseTopology("bcube:4,1");
         const std::vector<NodeId> roots = MakeRoots(topology.GetNServers(), 2);
         for (int i = 1; i < argc; ++i)

@@ -1,0 +1,123 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "contenders.h"
+
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/hrl-planner.h"
+#include "ns3/policy-checkpoint.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/string.h"
+#include "ns3/uinteger.h"
+
+#include <mutex>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// ns-3 counts references to attributes without a lock: objects come and go one at a time.
+std::mutex g_objectsMutex;
+
+/// A scheduler that any thread can make and destroy.
+class OwnScheduler
+{
+  public:
+    explicit OwnScheduler(const std::string& name, const std::string& checkpoint = "")
+    {
+        const std::lock_guard<std::mutex> lock(g_objectsMutex);
+        m_scheduler = CreateScheduler(name);
+        if (!checkpoint.empty())
+        {
+            m_scheduler->SetAttribute("Checkpoint", StringValue(checkpoint));
+        }
+    }
+
+    ~OwnScheduler()
+    {
+        const std::lock_guard<std::mutex> lock(g_objectsMutex);
+        m_scheduler = nullptr;
+    }
+
+    std::vector<WorkloadList> MakePlan(const AllReduceState& state)
+    {
+        return Plan(*m_scheduler, state).rounds;
+    }
+
+  private:
+    Ptr<AllReduceScheduler> m_scheduler; //!< the scheduler
+};
+
+/// @return how many middles hrl tries
+uint32_t
+GetDefaultMiddles()
+{
+    UintegerValue middles;
+    CreateScheduler("hrl")->GetAttribute("Middles", middles);
+    return middles.Get();
+}
+
+} // namespace
+
+Contender
+MakeScheduled(const std::string& name)
+{
+    return {name, [=](const AllReduceState& state) { return OwnScheduler(name).MakePlan(state); }};
+}
+
+Contender
+MakeHrl(const std::string& checkpoint)
+{
+    return {"hrl", [=](const AllReduceState& state) {
+                return OwnScheduler("hrl", checkpoint).MakePlan(state);
+            }};
+}
+
+Contender
+MakeRollouts(const std::string& name, const PolicyWeights& weights, const RolloutOptions& options)
+{
+    const uint32_t nMiddles = GetDefaultMiddles();
+    return {name, [=](const AllReduceState& state) {
+                return state.IsFresh() ? PlanFromMiddle(state.GetTopology(),
+                                                        state.GetRoots(),
+                                                        weights,
+                                                        options,
+                                                        nMiddles)
+                                       : PlanRestByPolicies(state, weights, options);
+            }};
+}
+
+std::vector<Contender>
+MakeControls(const std::string& checkpoint)
+{
+    const PolicyWeights weights = ReadCheckpoint(checkpoint);
+    RolloutOptions allAtOnce;
+    allAtOnce.upper = UpperMode::ALL;
+    RolloutOptions fixedRule;
+    fixedRule.upper = UpperMode::FEWEST;
+    RolloutOptions random;
+    random.mode = RolloutMode::RANDOM;
+    return {MakeRollouts("upper off", weights, allAtOnce),
+            MakeRollouts("fixed rule", weights, fixedRule),
+            MakeRollouts("untrained", PolicyWeights::MakeInitial(1), {}),
+            MakeRollouts("random picks", PolicyWeights(), random)};
+}
+
+std::vector<Contender>
+MakeOthers()
+{
+    std::vector<Contender> others;
+    for (const std::string& name : GetSchedulerNames())
+    {
+        if (name != "hrl")
+        {
+            others.push_back(MakeScheduled(name));
+        }
+    }
+    return others;
+}
+
+} // namespace ns3::allreduce
