@@ -29,6 +29,7 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
       m_trees(problem),
       m_spread(m_around, m_nChunks),
       m_regions(m_topology, problem.capacity, m_nChunks),
+      m_isInPart(problem.nParts, m_nChunks),
       m_held(m_nServers, m_nChunks),
       m_sendable(m_nServers, m_nChunks),
       m_refused(m_nServers, m_nChunks),
@@ -132,6 +133,7 @@ PlanningEnvironment::AddHolder(NodeId server, ChunkId chunk)
     m_refused.Set(server, chunk);
     m_spread.AddHolder(server, chunk);
     m_regions.Bring(server, chunk);
+    m_isInPart.Set(m_problem.partOf[server], chunk);
 }
 
 bool

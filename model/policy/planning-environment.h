@@ -209,6 +209,7 @@ class PlanningEnvironment
     ReduceTrees m_trees;             //!< what is left of the trees of open chunks
     ChunkSpread m_spread;            //!< who has, or is sent, which final sum
     RegionSupply m_regions;          //!< what comes into regions
+    BitMatrix m_isInPart;            //!< [part][chunk]: somebody there has, or is sent, the sum
     BitMatrix m_held;                //!< [server][chunk]: can send the final sum from next round on
     BitMatrix m_sendable;            //!< [server][chunk]: can send the final sum now
     BitMatrix m_refused;             //!< [server][chunk]: has the final sum, or is sent it

@@ -4,8 +4,32 @@
 
 #include "planning-problem.h"
 
+#include "ns3/link-prices.h"
+
+#include <algorithm>
+
 namespace ns3::allreduce
 {
+
+void
+SetPrices(PlanningProblem& problem)
+{
+    const PriceBound bound = FindLinkPrices(*problem.topology);
+    const float most = *std::max_element(bound.prices.begin(), bound.prices.end());
+    for (const uint64_t price : bound.prices)
+    {
+        problem.prices.push_back(price / most);
+    }
+    problem.nParts = bound.parts.size();
+    problem.partOf.assign(problem.topology->GetNServers(), 0);
+    for (uint32_t part = 0; part < problem.nParts; ++part)
+    {
+        for (const NodeId server : bound.parts[part])
+        {
+            problem.partOf[server] = part;
+        }
+    }
+}
 
 PlanningProblem
 MakeHalf(const Topology& topology,
@@ -25,6 +49,7 @@ MakeHalf(const Topology& topology,
     problem.partners = middle.isSymmetric ? middle.partners
                                           : std::vector<ChunkId>(roots.size(), NO_CHUNK);
     problem.nRounds = nRounds;
+    SetPrices(problem);
     return problem;
 }
 
@@ -51,6 +76,7 @@ MakeBroadcast(const BroadcastProblem& broadcast)
             }
         }
     }
+    SetPrices(problem);
     return problem;
 }
 

@@ -42,6 +42,9 @@ struct PlanningProblem
     bool mayCoresShrink{false};
     /// [server][chunk]: wants the sum. No rows: all servers want all chunks.
     BitMatrix wants;
+    std::vector<float> prices;    //!< by link: in the proof of the bound, against the largest
+    std::vector<uint32_t> partOf; //!< by server: its part in that proof (see PriceBound)
+    uint32_t nParts{1};           //!< how many parts there are
     uint32_t nRounds{0}; //!< rounds to be hoped for; 0: as few as possible
 
     /// @return the number of chunks
@@ -50,6 +53,15 @@ struct PlanningProblem
         return roots.size();
     }
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * Fill in the prices of the problem's network.
+ *
+ * @param [in,out] problem the problem
+ */
+void SetPrices(PlanningProblem& problem);
 
 /**
  * @ingroup allreduce

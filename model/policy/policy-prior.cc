@@ -41,6 +41,7 @@ const Rule RULES[] = {
     {PolicyHead::ITEM, "final: log of servers over holders", 5},
     {PolicyHead::ITEM, "final: share of the receiver's neighbors that lack it", 2},
     {PolicyHead::ITEM, "final: least slack of the regions that it would be new to", -0.5},
+    {PolicyHead::ITEM, "final: whether it enters a part of the network that has it", -1},
     {PolicyHead::TREE, "share of open trees with fewer left", -2},
 };
 
