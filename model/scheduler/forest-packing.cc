@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace ns3::allreduce
 {
@@ -23,10 +24,8 @@ constexpr double DEPTH_PRICE = 0.3;
 constexpr double LINKS_OF_AN_EDGE = 2;
 /// Prices below this are as good as nothing.
 constexpr double LEAST_PRICE = 1e-9;
-/// While a tree grows, so many times the search begins anew with the prices of the moment.
-constexpr uint32_t N_SEARCHES = 16;
-/// Links that all searches for trees may look at: a few seconds.
-constexpr uint64_t MOST_LINK_VISITS = 20'000'000;
+/// Links that all trees may have together: a few seconds.
+constexpr uint64_t MOST_LINK_VISITS = 4'000'000;
 /// Fewer trees than this do not share the links well.
 constexpr uint64_t FEWEST_TREES = 64;
 
@@ -40,6 +39,7 @@ class TreeGrower
           m_paths(paths),
           m_nTrees(topology.GetNLinks(), 0),
           m_prices(topology.GetNLinks(), 0),
+          m_usedIn(topology.GetNLinks(), 0),
           m_depth(m_nServers),
           m_isJoined(m_nServers),
           m_best(topology.GetNNodes()),
@@ -63,14 +63,7 @@ class TreeGrower
         {
             const NodeId server = FindNextServer(root);
             price += Join(server, toParent);
-            if (nJoined % GetPatience() == 0)
-            {
-                SearchAnew();
-            }
-            else
-            {
-                LeaveServer(server);
-            }
+            LeaveServer(server);
         }
         m_edgePrice = price / (m_nServers - 1);
     }
@@ -110,12 +103,6 @@ class TreeGrower
         return m_nTrees[link] / GetCapacity(link);
     }
 
-    /// @return after so many servers the search begins anew
-    uint32_t GetPatience() const
-    {
-        return (m_nServers + N_SEARCHES - 1) / N_SEARCHES;
-    }
-
     void Begin(NodeId root)
     {
         const double most = GetLoad();
@@ -133,8 +120,10 @@ class TreeGrower
     /// Search from all servers of the tree, with the prices of the moment.
     void SearchAnew()
     {
-        std::fill(m_best.begin(), m_best.end(), HUGE_VAL);
+        ++m_search;
+        m_mostPrice = HUGE_VAL;
         m_heap.clear();
+        std::fill(m_best.begin(), m_best.end(), HUGE_VAL);
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             if (m_isJoined[server])
@@ -166,10 +155,34 @@ class TreeGrower
         }
     }
 
-    /// @return the server that is cheapest to join
+    /**
+     * A search serves as long as its prices are those of the moment. Paths over links that have
+     * been used since are left to the next search, which comes when others are dearer than these
+     * have become.
+     *
+     * @return the server that is cheapest to join
+     */
     NodeId FindNextServer(NodeId root)
     {
-        while (!m_heap.empty())
+        std::optional<Visit> server = FindInSearch();
+        if (!server)
+        {
+            SearchAnew();
+            server = FindInSearch();
+        }
+        if (!server)
+        {
+            const auto apart = std::find(m_isJoined.begin(), m_isJoined.end(), false);
+            FailInput("server ", apart - m_isJoined.begin(), " cannot reach server ", root);
+        }
+        m_mostPrice = std::min(m_mostPrice, server->price * std::exp(STEEPNESS));
+        return server->node;
+    }
+
+    /// @return the server that is cheapest to join by the present search, if it still serves
+    std::optional<Visit> FindInSearch()
+    {
+        while (!m_heap.empty() && m_heap.front().price <= m_mostPrice)
         {
             std::pop_heap(m_heap.begin(), m_heap.end());
             const Visit visit = m_heap.back();
@@ -182,13 +195,27 @@ class TreeGrower
             {
                 Leave(visit.node, visit.price);
             }
-            else if (!m_isJoined[visit.node])
+            else if (!m_isJoined[visit.node] && HasPriceOfMoment(visit.node))
             {
-                return visit.node;
+                return visit;
             }
         }
-        const auto apart = std::find(m_isJoined.begin(), m_isJoined.end(), false);
-        FailInput("server ", apart - m_isJoined.begin(), " cannot reach server ", root);
+        return {};
+    }
+
+    /// @return whether no link on the way to a server has been used since the search began
+    bool HasPriceOfMoment(NodeId server) const
+    {
+        NodeId node = server;
+        do
+        {
+            if (m_usedIn[m_last[node] / 2] == m_search)
+            {
+                return false;
+            }
+            node = m_topology.GetSource(m_last[node]);
+        } while (!m_topology.IsServer(node));
+        return true;
     }
 
     /// Join a server over the path that was found. @return the price of the path
@@ -203,6 +230,7 @@ class TreeGrower
             m_links.push_back(Reverse(m_last[node]));
             price += m_prices[link];
             m_prices[link] *= std::exp(STEEPNESS / GetCapacity(link));
+            m_usedIn[link] = m_search;
             ++m_nTrees[link];
             node = m_topology.GetSource(m_last[node]);
         } while (!m_topology.IsServer(node));
@@ -217,6 +245,9 @@ class TreeGrower
     PathTable& m_paths;                  //!< the edges of all trees
     std::vector<uint32_t> m_nTrees;      //!< by link: how often trees pass it
     std::vector<double> m_prices;        //!< by link
+    std::vector<uint64_t> m_usedIn;      //!< by link: the last search whose path went over it
+    uint64_t m_search{0};                //!< number of the present search
+    double m_mostPrice{0};               //!< for dearer paths a new search is made
     double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
     std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
     std::vector<bool> m_isJoined;        //!< by server: in the tree
@@ -246,8 +277,8 @@ MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoo
 std::size_t
 ChooseNTrees(const Topology& topology, std::size_t nChunks)
 {
-    const uint64_t visitsPerTree = uint64_t{N_SEARCHES} * topology.GetNLinks();
-    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_LINK_VISITS / visitsPerTree));
+    const uint64_t nTrees = MOST_LINK_VISITS / topology.GetNLinks();
+    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, nTrees));
 }
 
 } // namespace

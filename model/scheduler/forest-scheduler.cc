@@ -29,7 +29,7 @@ constexpr uint32_t MOST_FAILURES = 3;
 /// With more workloads than this, servers keep to their trees.
 constexpr std::size_t MOST_WORKLOADS_REROUTED = 10'000'000;
 /// Lags of first timetables, the one that is best in the mean first.
-constexpr uint32_t LAGS[] = {4, ForestTimetable::REDUCE_FIRST, 2, 8};
+constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
 /**
  * @param roots the root of each chunk

@@ -20,7 +20,7 @@ constexpr uint32_t BROADCAST = 1;      //!< the half in which final sums come do
 constexpr uint32_t NEVER = UINT32_MAX; //!< a round that does not come
 
 /// Looking further for an earlier sender takes more time than it is worth.
-constexpr uint32_t MOST_ROUNDS_TRIED = 64;
+constexpr uint32_t MOST_LINKS_TRIED = 1024;
 
 } // namespace
 
@@ -230,7 +230,7 @@ ForestTimetable::FindEarlierSender(uint32_t index, uint32_t round)
     const NodeId receiver = index % m_nServers;
     const std::size_t mostLinks = m_paths.GetLinks(m_toParent[BROADCAST][index]).size();
     const uint32_t first = m_ready[GetIndex(chunk, m_roots[chunk])];
-    uint32_t nTried = 0;
+    m_nLinksTried = 0;
     uint64_t possible = ~uint64_t{0} << (first % LinkSlots::WORD);
     for (uint32_t word = first / LinkSlots::WORD; word <= round / LinkSlots::WORD; ++word)
     {
@@ -242,7 +242,7 @@ ForestTimetable::FindEarlierSender(uint32_t index, uint32_t round)
             {
                 continue;
             }
-            if (earlier >= round || ++nTried > MOST_ROUNDS_TRIED)
+            if (earlier >= round || m_nLinksTried > MOST_LINKS_TRIED)
             {
                 return round;
             }
@@ -282,6 +282,7 @@ ForestTimetable::FindSender(ChunkId chunk,
         {
             for (const Topology::Port& port : m_topology.GetPorts(m_queue[next]))
             {
+                ++m_nLinksTried;
                 if (m_reachedIn[port.neighbor] == m_search ||
                     !m_slots.HasRoom(Reverse(port.out), round))
                 {

@@ -134,6 +134,7 @@ class ForestTimetable
     std::vector<uint32_t> m_ready;                 //!< by index: when it can send what it holds
 
     // One search for a sender:
+    uint32_t m_nLinksTried{0};            //!< for this receiver
     uint32_t m_search{0};                 //!< its number
     std::vector<uint32_t> m_reachedIn;    //!< by node: the last search that reached it
     std::vector<DirectedLinkId> m_last;   //!< by switch reached: the last link on the way there
