@@ -22,10 +22,12 @@ constexpr double STEEPNESS = 0.3;
 constexpr double DEPTH_PRICE = 0.3;
 /// Before there is a tree to learn that price from, an edge is taken to have so many links.
 constexpr double LINKS_OF_AN_EDGE = 2;
+/// A search for trees serves until paths are dearer than its first one by this factor.
+constexpr double PATIENCE = 2;
 /// Prices below this are as good as nothing.
 constexpr double LEAST_PRICE = 1e-9;
-/// Links that all trees may have together: a few seconds.
-constexpr uint64_t MOST_LINK_VISITS = 4'000'000;
+/// Trees are shared when servers times links times trees would be more: a few seconds.
+constexpr uint64_t MOST_WORK = 1 << 27;
 /// Fewer trees than this do not share the links well.
 constexpr uint64_t FEWEST_TREES = 64;
 
@@ -175,7 +177,7 @@ class TreeGrower
             const auto apart = std::find(m_isJoined.begin(), m_isJoined.end(), false);
             FailInput("server ", apart - m_isJoined.begin(), " cannot reach server ", root);
         }
-        m_mostPrice = std::min(m_mostPrice, server->price * std::exp(STEEPNESS));
+        m_mostPrice = std::min(m_mostPrice, server->price * PATIENCE);
         return server->node;
     }
 
@@ -277,8 +279,8 @@ MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoo
 std::size_t
 ChooseNTrees(const Topology& topology, std::size_t nChunks)
 {
-    const uint64_t nTrees = MOST_LINK_VISITS / topology.GetNLinks();
-    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, nTrees));
+    const uint64_t workPerTree = uint64_t{topology.GetNServers()} * topology.GetNLinks();
+    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK / workPerTree));
 }
 
 } // namespace

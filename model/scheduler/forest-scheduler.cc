@@ -27,7 +27,7 @@ constexpr std::size_t MOST_WORK = 4'000'000;
 /// A timetable that did not get shorter so many times will not.
 constexpr uint32_t MOST_FAILURES = 3;
 /// With more workloads than this, servers keep to their trees.
-constexpr std::size_t MOST_WORKLOADS_REROUTED = 10'000'000;
+constexpr std::size_t MOST_WORKLOADS_REROUTED = 1'000'000;
 /// Lags of first timetables, the one that is best in the mean first.
 constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
