@@ -104,7 +104,6 @@ ForestTimetable::MakeTasks(const std::vector<ChunkId>& order, uint32_t lag)
     const std::vector<uint32_t> depths = ComputeDepths();
     const uint32_t depth = *std::max_element(depths.begin(), depths.end());
     const uint32_t nRounds = static_cast<uint32_t>(m_load) + 1;
-    lag = lag == REDUCE_FIRST ? nRounds : lag;
     std::vector<uint32_t> finalIn(order.size()); // by chunk, with room for what comes before
     for (std::size_t i = 0; i < order.size(); ++i)
     {
@@ -268,10 +267,7 @@ ForestTimetable::GetRoomToReceive(NodeId server, uint32_t word) const
 }
 
 bool
-ForestTimetable::FindSender(ChunkId chunk,
-                            NodeId receiver,
-                            uint32_t round,
-                            std::size_t mostLinks)
+ForestTimetable::FindSender(ChunkId chunk, NodeId receiver, uint32_t round, std::size_t mostLinks)
 {
     ++m_search;
     m_queue.assign(1, receiver);

@@ -28,8 +28,8 @@ namespace ns3::allreduce
  * goes into the first round in which its links have room and its data is there. Then the timetable
  * is pushed together, alternately from its two ends (in project scheduling: forward-backward
  * improvement, or double justification). A timetable that is played backwards with all paths
- * reversed is a timetable again, in which reduces have become broadcasts, so both ends are pushed by
- * the same rule; and no workload ever comes later than before, so no timetable gets longer.
+ * reversed is a timetable again, in which reduces have become broadcasts, so both ends are pushed
+ * by the same rule; and no workload ever comes later than before, so no timetable gets longer.
  *
  * While it is pushed together a server may take a final sum from another sender than its parent, if
  * that one can send it earlier: the flow-tree changes where time has the last word. Played
@@ -38,9 +38,6 @@ namespace ns3::allreduce
 class ForestTimetable
 {
   public:
-    /// In the first timetable reduces go before broadcasts, whatever their chunks.
-    static constexpr uint32_t REDUCE_FIRST = UINT32_MAX;
-
     /**
      * Make the first timetable.
      *
@@ -53,7 +50,7 @@ class ForestTimetable
      * @param roots the root of each chunk
      * @param order the chunks in the order in which they are to become final
      * @param forest their flow-trees
-     * @param lag 1 or more rounds for each level of a tree, or REDUCE_FIRST
+     * @param lag rounds for each level of a tree, 1 or more
      */
     ForestTimetable(const Topology& topology,
                     const std::vector<NodeId>& roots,

@@ -8,6 +8,7 @@
 #include "ns3/allreduce-topology.h"
 
 #include <boost/range/iterator_range.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,12 @@ class PathTable
      * @return names the path
      */
     PathId Add(const std::vector<DirectedLinkId>& links);
+
+    /// @return the number of paths, each counted in both directions
+    std::size_t GetSize() const
+    {
+        return m_target.size();
+    }
 
     /**
      * @param path a path

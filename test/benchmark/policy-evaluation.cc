@@ -469,7 +469,7 @@ PrintReference(const std::string& path)
                     RolloutMode::BEST),
         MakeRandomPicks(PlanMode::MIRRORED)};
     for (const char* name :
-         {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree"})
+         {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree", "forest"})
     {
         contenders.push_back(MakeContender(name, name, {}));
     }
@@ -483,6 +483,7 @@ PrintAuto(const std::string& path)
     std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
     PrintRounds({MakeHrl("hrl", path, 1, false),
                  MakeHrl("hrl, best of 16", path, 16, false),
+                 MakeContender("forest", "forest", {}),
                  MakeContender("greedy", "greedy", {})},
                 GetAutoChunks,
                 BoundAnySchedule);
@@ -494,6 +495,7 @@ PrintChangedNetworks(const std::string& path)
     const std::vector<Contender> contenders = {MakeHrl("hrl", path, 1, false),
                                                MakeAllAtOnce(ReadCheckpoint(path)),
                                                MakeHrl("upper off", path, 1, false, false),
+                                               MakeContender("forest", "forest", {}),
                                                MakeContender("greedy", "greedy", {}),
                                                MakeRandomPicks(PlanMode::MIRRORED)};
     std::cout << "\nRatio to the unoverlapped bound, one plan each, mean (worst):" << std::endl;
@@ -522,6 +524,7 @@ PrintRests(const std::string& path)
 {
     const std::vector<Contender> contenders = {MakeHrl("hrl", path, 1, false),
                                                MakeHrl("upper off", path, 1, false, false),
+                                               MakeContender("forest", "forest", {}),
                                                MakeContender("greedy", "greedy", {}),
                                                MakeRandomPicks(PlanMode::MIRRORED)};
     std::cout << "\nRatio to the unoverlapped bound of what is left, m = 1, mean (worst):"
