@@ -1,0 +1,314 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "link-prices.h"
+
+#include "server-flow.h"
+#include "server-spanning-tree.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Widths as small as they can be told apart, so that no flow overflows.
+std::vector<int64_t>
+ShrinkWidths(const std::vector<uint64_t>& widths, uint32_t nServers)
+{
+    uint64_t unit = 0;
+    double total = 0;
+    for (const uint64_t width : widths)
+    {
+        unit = std::gcd(unit, width);
+        total += width;
+    }
+    const double most = static_cast<double>(std::numeric_limits<int64_t>::max()) / 32 / nServers;
+    while (total / unit > most)
+    {
+        unit *= 2;
+    }
+    std::vector<int64_t> shrunk;
+    for (const uint64_t width : widths)
+    {
+        shrunk.push_back(width / unit + (width % unit != 0));
+    }
+    return shrunk;
+}
+
+/// A partition of the servers and the sum of its parts' cuts.
+struct Partition
+{
+    std::vector<uint32_t> part; //!< by server: its part, 0 to nParts - 1
+    uint32_t nParts{0};         //!< number of parts
+    int64_t cuts{0};            //!< sum of B(part)
+};
+
+/// Finds partitions of the servers that cost little to keep apart.
+class PartitionSearch
+{
+  public:
+    /**
+     * @param topology a connected network of two servers or more
+     * @param widths by link
+     */
+    PartitionSearch(const Topology& topology, const std::vector<int64_t>& widths)
+        : m_topology(topology),
+          m_widths(widths),
+          m_nServers(topology.GetNServers()),
+          m_flow(topology, widths)
+    {
+    }
+
+    /// @return the partition with the largest 2 (k - 1) / sum of cuts
+    Partition FindBest()
+    {
+        Partition best = MakeSimple();
+        while (auto better = FindBetter(best))
+        {
+            best = std::move(*better);
+        }
+        return best;
+    }
+
+    /**
+     * @param partition a partition
+     * @return by node: the part whose side of the cut it is on, or nParts
+     */
+    std::vector<uint32_t> FindSides(const Partition& partition)
+    {
+        std::vector<uint32_t> side(m_topology.GetNNodes(), partition.nParts);
+        std::copy(partition.part.begin(), partition.part.end(), side.begin());
+        if (m_topology.GetNSwitches() == 0)
+        {
+            return side;
+        }
+        m_flow.SetWidths(m_widths);
+        for (uint32_t part = 0; part < partition.nParts; ++part)
+        {
+            FindSide(partition, part, side);
+        }
+        return side;
+    }
+
+  private:
+    /// @return every server apart, or one apart from the others, whichever has the better ratio
+    Partition MakeSimple() const
+    {
+        std::vector<int64_t> ports(m_nServers, 0);
+        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        {
+            for (const NodeId end : {m_topology.GetLink(link).a, m_topology.GetLink(link).b})
+            {
+                if (m_topology.IsServer(end))
+                {
+                    ports[end] += m_widths[link];
+                }
+            }
+        }
+        Partition apart{std::vector<uint32_t>(m_nServers), m_nServers, 0};
+        std::iota(apart.part.begin(), apart.part.end(), 0);
+        apart.cuts = std::accumulate(ports.begin(), ports.end(), int64_t{0});
+        const auto least = std::min_element(ports.begin(), ports.end());
+        if (apart.cuts <= static_cast<int64_t>(m_nServers - 1) * 2 * *least)
+        {
+            return apart;
+        }
+        Partition one{std::vector<uint32_t>(m_nServers, 1), 2, 2 * *least};
+        one.part[least - ports.begin()] = 0;
+        return one;
+    }
+
+    /**
+     * Look for a partition with a better ratio than a / b: one for which the sum over its parts S
+     * of a B(S) - 2 b, which is the largest x(all servers) with x(S) <= a B(S) - 2 b for all S, is
+     * less than -2 b. Servers get their x one after another, as large as the sets of servers
+     * before allow; the sets that did not allow more are joined.
+     */
+    std::optional<Partition> FindBetter(const Partition& last)
+    {
+        const int64_t divisor = std::gcd<int64_t>(2 * (last.nParts - 1), last.cuts);
+        const int64_t a = 2 * (last.nParts - 1) / divisor;
+        const int64_t b = last.cuts / divisor;
+        Prepare(a);
+        int64_t sum = 0;
+        int64_t supply = 0;
+        std::vector<uint32_t> part(m_nServers);
+        std::iota(part.begin(), part.end(), 0);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_flow.SetSupply(server, m_unlimited);
+            m_flow.SetDemand(server, 0);
+            const int64_t x = m_flow.Run() - supply - 2 * b;
+            Join(server, part);
+            m_flow.SetSupply(server, std::max<int64_t>(x, 0));
+            m_flow.SetDemand(server, std::max<int64_t>(-x, 0));
+            supply += std::max<int64_t>(x, 0);
+            sum += x;
+        }
+        if (sum >= -2 * b)
+        {
+            return std::nullopt;
+        }
+        Partition better = Number(part);
+        better.cuts = (sum + 2 * b * better.nParts) / a;
+        return better;
+    }
+
+    /// Scale the links; all servers are outside of what is looked at.
+    void Prepare(int64_t scale)
+    {
+        std::vector<int64_t> scaled;
+        for (const int64_t width : m_widths)
+        {
+            scaled.push_back(scale * width);
+        }
+        m_flow.SetWidths(scaled);
+        m_unlimited = std::accumulate(scaled.begin(), scaled.end(), int64_t{1});
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            m_flow.SetSupply(server, 0);
+            m_flow.SetDemand(server, m_unlimited);
+        }
+    }
+
+    /// Join the parts of all servers up to this one that are on its side of the last flow's cut.
+    void Join(NodeId server, std::vector<uint32_t>& part) const
+    {
+        std::vector<bool> isJoined(server + 1, false);
+        for (NodeId other = 0; other <= server; ++other)
+        {
+            if (m_flow.IsOnSourceSide(other))
+            {
+                isJoined[part[other]] = true;
+            }
+        }
+        for (NodeId other = 0; other <= server; ++other)
+        {
+            if (isJoined[part[other]])
+            {
+                part[other] = server;
+            }
+        }
+    }
+
+    /// @return the partition, its parts in the order of their first servers
+    Partition Number(const std::vector<uint32_t>& part) const
+    {
+        Partition partition{{}, 0, 0};
+        std::vector<uint32_t> number(m_nServers, m_nServers);
+        for (const uint32_t name : part)
+        {
+            if (number[name] == m_nServers)
+            {
+                number[name] = partition.nParts++;
+            }
+            partition.part.push_back(number[name]);
+        }
+        return partition;
+    }
+
+    /// Give a part the switches on its side of its least cut.
+    void FindSide(const Partition& partition, uint32_t part, std::vector<uint32_t>& side)
+    {
+        const int64_t unlimited = std::accumulate(m_widths.begin(), m_widths.end(), int64_t{1});
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            const bool isInside = partition.part[server] == part;
+            m_flow.SetSupply(server, isInside ? unlimited : 0);
+            m_flow.SetDemand(server, isInside ? 0 : unlimited);
+        }
+        m_flow.Run();
+        for (NodeId node = m_nServers; node < m_topology.GetNNodes(); ++node)
+        {
+            if (m_flow.IsOnSourceSide(node))
+            {
+                side[node] = part;
+            }
+        }
+    }
+
+    const Topology& m_topology;           //!< the network
+    const std::vector<int64_t>& m_widths; //!< by link
+    uint32_t m_nServers;                  //!< number of servers
+    ServerFlow m_flow;                    //!< finds cuts
+    int64_t m_unlimited{0};               //!< more than any flow
+};
+
+/// @return by link: how many sides it leaves
+std::vector<uint64_t>
+MakePrices(const Topology& topology, const std::vector<uint32_t>& side, uint32_t nParts)
+{
+    std::vector<uint64_t> prices;
+    for (const Link& link : topology.GetLinks())
+    {
+        const bool isAcross = side[link.a] != side[link.b];
+        prices.push_back(isAcross * ((side[link.a] < nParts) + (side[link.b] < nParts)));
+    }
+    const bool isEven = std::find(prices.begin(), prices.end(), 1) == prices.end();
+    for (uint64_t& price : prices)
+    {
+        price /= isEven ? 2 : 1;
+    }
+    return prices;
+}
+
+/// @return the sum of width * price
+uint64_t
+SumPrices(const Topology& topology,
+          const std::vector<uint64_t>& widths,
+          const std::vector<uint64_t>& prices)
+{
+    uint64_t sum = 0;
+    for (LinkId link = 0; link < widths.size(); ++link)
+    {
+        const uint64_t room = std::numeric_limits<uint64_t>::max() - sum;
+        if (prices[link] > 0 && widths[link] > room / prices[link])
+        {
+            FailInput(topology.GetName(), ": widths of links exceed 2^64 together, expected less");
+        }
+        sum += widths[link] * prices[link];
+    }
+    return sum;
+}
+
+} // namespace
+
+PriceBound
+FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
+{
+    const std::vector<int64_t> shrunk = ShrinkWidths(widths, topology.GetNServers());
+    PartitionSearch search(topology, shrunk);
+    const Partition partition = search.FindBest();
+    PriceBound bound;
+    bound.prices = MakePrices(topology, search.FindSides(partition), partition.nParts);
+    bound.treePrice = ServerSpanningTree<uint64_t>(topology).Find(bound.prices);
+    bound.widthPrice = SumPrices(topology, widths, bound.prices);
+    bound.parts.resize(partition.nParts);
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        bound.parts[partition.part[server]].push_back(server);
+    }
+    return bound;
+}
+
+PriceBound
+FindLinkPrices(const Topology& topology)
+{
+    std::vector<uint64_t> capacities;
+    for (const Link& link : topology.GetLinks())
+    {
+        capacities.push_back(link.capacity);
+    }
+    return FindLinkPrices(topology, capacities);
+}
+
+} // namespace ns3::allreduce
