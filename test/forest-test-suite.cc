@@ -4,11 +4,11 @@
 
 #include "random-network.h"
 
-#include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/forest-packing.h"
 #include "ns3/forest-timetable.h"
+#include "ns3/link-prices.h"
 #include "ns3/link-slots.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
@@ -53,12 +53,13 @@ PlanForest(const Topology& topology, uint32_t chunksPerServer, uint32_t samples 
                 AllReduceState(topology, MakeRoots(topology.GetNServers(), chunksPerServer)));
 }
 
-uint64_t
+/// @return rounds that link prices prove
+double
 GetBound(const Topology& topology, uint32_t chunksPerServer)
 {
-    return ComputeLowerBounds(topology, MakeRoots(topology.GetNServers(), chunksPerServer))
-        .GetBest()
-        .rounds;
+    const PriceBound bound = FindLinkPrices(topology);
+    const double nChunks = double{1} * topology.GetNServers() * chunksPerServer;
+    return nChunks * bound.treePrice / bound.widthPrice;
 }
 
 /// @brief Rounds with room are found, also where links carry several workloads.
@@ -139,7 +140,7 @@ class PackingTestCase : public TestCase
         }
         NS_TEST_EXPECT_MSG_EQ_TOL(forest.load, most, 1e-6, "load on " << topology.GetName());
         NS_TEST_EXPECT_MSG_LT(most,
-                              1.1 * GetBound(topology, chunksPerServer) + 2,
+                              1.05 * GetBound(topology, chunksPerServer) + 2,
                               "the busiest link of " << topology.GetName());
     }
 
