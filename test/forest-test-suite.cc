@@ -195,7 +195,7 @@ class SharedTreesTestCase : public TestCase
     {
         const Topology topology = ParseTopology("bcube:20,1");
         const uint32_t nServers = topology.GetNServers();
-        const auto roots = MakeRoots(nServers, 2);
+        const auto roots = MakeRoots(nServers, 3);
         const Forest forest = PackForest(topology, roots, MakeOrder(roots.size()));
         NS_TEST_EXPECT_MSG_LT(forest.paths.GetSize(),
                               2 * roots.size() * (nServers - 1),

@@ -27,9 +27,9 @@ constexpr double PATIENCE = 2;
 /// Prices below this are as good as nothing.
 constexpr double LEAST_PRICE = 1e-9;
 /// Trees are shared when servers times links times trees would be more: a few seconds.
-constexpr uint64_t MOST_WORK = 1 << 27;
+constexpr uint64_t MOST_WORK = 1 << 28;
 /// Fewer trees than this do not share the links well.
-constexpr uint64_t FEWEST_TREES = 64;
+constexpr uint64_t FEWEST_TREES = 128;
 
 /// Grows trees one after another, and keeps the load of the links.
 class TreeGrower
@@ -41,7 +41,6 @@ class TreeGrower
           m_paths(paths),
           m_nTrees(topology.GetNLinks(), 0),
           m_prices(topology.GetNLinks(), 0),
-          m_usedIn(topology.GetNLinks(), 0),
           m_depth(m_nServers),
           m_isJoined(m_nServers),
           m_best(topology.GetNNodes()),
@@ -122,7 +121,6 @@ class TreeGrower
     /// Search from all servers of the tree, with the prices of the moment.
     void SearchAnew()
     {
-        ++m_search;
         m_mostPrice = HUGE_VAL;
         m_heap.clear();
         std::fill(m_best.begin(), m_best.end(), HUGE_VAL);
@@ -135,9 +133,14 @@ class TreeGrower
         }
     }
 
+    double GetDepthPrice(NodeId server) const
+    {
+        return m_depth[server] * DEPTH_PRICE * m_edgePrice;
+    }
+
     void LeaveServer(NodeId server)
     {
-        Leave(server, m_depth[server] * DEPTH_PRICE * m_edgePrice);
+        Leave(server, GetDepthPrice(server));
     }
 
     /// Go on from a node. @param price what it costs to be there
@@ -158,9 +161,8 @@ class TreeGrower
     }
 
     /**
-     * A search serves as long as its prices are those of the moment. Paths over links that have
-     * been used since are left to the next search, which comes when others are dearer than these
-     * have become.
+     * Prices rise while the tree grows, but a search serves for many servers: paths that have
+     * become much dearer than the first one are left to the next search.
      *
      * @return the server that is cheapest to join
      */
@@ -197,7 +199,7 @@ class TreeGrower
             {
                 Leave(visit.node, visit.price);
             }
-            else if (!m_isJoined[visit.node] && HasPriceOfMoment(visit.node))
+            else if (!m_isJoined[visit.node] && GetPresentPrice(visit.node) <= m_mostPrice)
             {
                 return visit;
             }
@@ -205,19 +207,17 @@ class TreeGrower
         return {};
     }
 
-    /// @return whether no link on the way to a server has been used since the search began
-    bool HasPriceOfMoment(NodeId server) const
+    /// @return what it costs to join a server over the path that was found, at present prices
+    double GetPresentPrice(NodeId server) const
     {
+        double price = 0;
         NodeId node = server;
         do
         {
-            if (m_usedIn[m_last[node] / 2] == m_search)
-            {
-                return false;
-            }
+            price += m_prices[m_last[node] / 2];
             node = m_topology.GetSource(m_last[node]);
         } while (!m_topology.IsServer(node));
-        return true;
+        return price + GetDepthPrice(node);
     }
 
     /// Join a server over the path that was found. @return the price of the path
@@ -232,7 +232,6 @@ class TreeGrower
             m_links.push_back(Reverse(m_last[node]));
             price += m_prices[link];
             m_prices[link] *= std::exp(STEEPNESS / GetCapacity(link));
-            m_usedIn[link] = m_search;
             ++m_nTrees[link];
             node = m_topology.GetSource(m_last[node]);
         } while (!m_topology.IsServer(node));
@@ -247,8 +246,6 @@ class TreeGrower
     PathTable& m_paths;                  //!< the edges of all trees
     std::vector<uint32_t> m_nTrees;      //!< by link: how often trees pass it
     std::vector<double> m_prices;        //!< by link
-    std::vector<uint64_t> m_usedIn;      //!< by link: the last search whose path went over it
-    uint64_t m_search{0};                //!< number of the present search
     double m_mostPrice{0};               //!< for dearer paths a new search is made
     double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
     std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
