@@ -21,6 +21,16 @@ constexpr uint32_t NEVER = UINT32_MAX; //!< a round that does not come
 
 /// Looking further for an earlier sender takes more time than it is worth.
 constexpr uint32_t MOST_LINKS_TRIED = 1024;
+/// Nor are workloads moved by more rounds than this at once.
+constexpr uint32_t MOST_ROUNDS_MOVED = 512;
+
+/// @return where to look for a round @param ready when the data is there @param before the round
+/// that the workload has had, or 0
+uint32_t
+GetEarliest(uint32_t ready, uint32_t before)
+{
+    return std::max(ready, before - std::min(before, MOST_ROUNDS_MOVED));
+}
 
 } // namespace
 
@@ -191,7 +201,8 @@ ForestTimetable::PlaceReduce(uint32_t index)
 {
     const ChunkId chunk = index / m_nServers;
     const PathId path = m_toParent[REDUCE][index];
-    const uint32_t round = m_slots.FindRound(m_paths.GetLinks(path), m_ready[index]);
+    const uint32_t earliest = GetEarliest(m_ready[index], m_round[REDUCE][index]);
+    const uint32_t round = m_slots.FindRound(m_paths.GetLinks(path), earliest);
     m_slots.Take(m_paths.GetLinks(path), round);
     m_round[REDUCE][index] = round;
     m_ready[index] = NEVER; // until the final sum comes
@@ -206,7 +217,8 @@ ForestTimetable::PlaceBroadcast(uint32_t index, Senders senders)
     const ChunkId chunk = index / m_nServers;
     PathId& toParent = m_toParent[BROADCAST][index];
     const uint32_t parent = GetIndex(chunk, m_paths.GetTarget(toParent));
-    uint32_t round = m_slots.FindRound(m_paths.GetLinks(Reverse(toParent)), m_ready[parent]);
+    const uint32_t earliest = GetEarliest(m_ready[parent], m_round[BROADCAST][index]);
+    uint32_t round = m_slots.FindRound(m_paths.GetLinks(Reverse(toParent)), earliest);
     if (senders == Senders::ANYBODY)
     {
         const uint32_t earlier = FindEarlierSender(index, round);
