@@ -7,6 +7,7 @@
 #include "reduce-tree-choice.h"
 
 #include "ns3/allreduce-bounds.h"
+#include "ns3/forest-timetable.h"
 #include "ns3/plan-middle.h"
 #include "ns3/rest-planner.h"
 
@@ -53,6 +54,12 @@ class MiddlePlanner
             }
             const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
+        }
+        ForestTimetable timetable(m_topology, m_roots, plan);
+        timetable.Shorten();
+        if (timetable.GetNRounds() < plan.size())
+        {
+            plan = timetable.MakeRounds();
         }
         if (m_best.empty() || plan.size() < m_best.size())
         {
