@@ -55,16 +55,7 @@ class MiddlePlanner
             const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
-        ForestTimetable timetable(m_topology, m_roots, plan);
-        timetable.Shorten();
-        if (timetable.GetNRounds() < plan.size())
-        {
-            plan = timetable.MakeRounds();
-        }
-        if (m_best.empty() || plan.size() < m_best.size())
-        {
-            m_best = std::move(plan);
-        }
+        Keep(std::move(plan));
     }
 
     /// @return whether there is no plan yet that is as short @param nRounds rounds
@@ -86,6 +77,21 @@ class MiddlePlanner
     }
 
   private:
+    /// Push a plan together, and keep it if it is shorter. @param plan the plan
+    void Keep(std::vector<WorkloadList> plan)
+    {
+        ForestTimetable timetable(m_topology, m_roots, plan);
+        timetable.Shorten();
+        if (timetable.GetNRounds() < plan.size())
+        {
+            plan = timetable.MakeRounds();
+        }
+        if (m_best.empty() || plan.size() < m_best.size())
+        {
+            m_best = std::move(plan);
+        }
+    }
+
     /// @param [out] departures servers that left cores; if null, none may
     std::vector<WorkloadList> PlanHalf(
         const PlanMiddle& middle,
