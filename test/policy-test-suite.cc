@@ -1034,8 +1034,7 @@ class ManualTestCase : public TestCase
         {
             for (const std::string& feature : GetPolicyFeatures(head))
             {
-                NS_TEST_EXPECT_MSG_EQ(Contains(manual.str(), "\n" + feature + " ") ||
-                                          Contains(manual.str(), "\n" + feature + "\n"),
+                NS_TEST_EXPECT_MSG_EQ(Contains(manual.str(), "\n    " + feature + "\n"),
                                       true,
                                       "not in the manual: " << feature);
             }
