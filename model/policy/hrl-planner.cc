@@ -7,7 +7,9 @@
 #include "reduce-tree-choice.h"
 
 #include "ns3/allreduce-bounds.h"
+#include "ns3/forest-timetable.h"
 #include "ns3/plan-middle.h"
+#include "ns3/rest-planner.h"
 
 #include <algorithm>
 
@@ -32,10 +34,13 @@ class MiddlePlanner
     {
     }
 
-    /// Plan from a middle, and keep the plan if it is shorter. @param nRounds hoped for
-    void Try(const PlanMiddle& middle, uint32_t nRounds)
+    /// Plan from a middle, and keep the plan if it is shorter.
+    /// @param middle the middle @param nRounds hoped for @param seed breaks ties
+    void Try(PlanMiddle middle, uint32_t nRounds, uint64_t seed)
     {
-        const std::vector<WorkloadList> second = PlanHalf(middle, nRounds);
+        m_options.seed = seed;
+        std::vector<PlanningEnvironment::Departure> departures;
+        const std::vector<WorkloadList> second = PlanHalf(middle, nRounds, &departures);
         std::vector<WorkloadList> plan;
         if (middle.isSymmetric)
         {
@@ -43,13 +48,36 @@ class MiddlePlanner
         }
         else
         {
+            for (const auto& [server, chunk] : departures)
+            {
+                middle.parents[chunk][server] = NO_SERVER;
+            }
             const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
-            plan = JoinHalves(PlanHalf(Mirror(middle), nRounds), second, none);
+            plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
+        }
+        ForestTimetable timetable(m_topology, m_roots, plan);
+        timetable.Shorten();
+        if (timetable.GetNRounds() < plan.size())
+        {
+            plan = timetable.MakeRounds();
         }
         if (m_best.empty() || plan.size() < m_best.size())
         {
             m_best = std::move(plan);
         }
+    }
+
+    /// @return whether there is no plan yet that is as short @param nRounds rounds
+    bool IsWorthwhile(uint32_t nRounds) const
+    {
+        return m_best.empty() || m_best.size() > nRounds;
+    }
+
+    /// @return rounds that a half takes at least @param middle where it begins
+    uint32_t CountRoundsNeeded(const PlanMiddle& middle) const
+    {
+        const PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, 0);
+        return PlanningEnvironment(problem).GetRoundsNeeded();
     }
 
     std::vector<WorkloadList>& GetBest()
@@ -58,18 +86,27 @@ class MiddlePlanner
     }
 
   private:
-    std::vector<WorkloadList> PlanHalf(const PlanMiddle& middle, uint32_t nRounds) const
+    /// @param [out] departures servers that left cores; if null, none may
+    std::vector<WorkloadList> PlanHalf(
+        const PlanMiddle& middle,
+        uint32_t nRounds,
+        std::vector<PlanningEnvironment::Departure>* departures) const
     {
-        const PlanningProblem problem =
-            MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        problem.mayCoresShrink = departures && !middle.isSymmetric;
         PlanningEnvironment environment(problem);
-        return RunRollout(environment, m_weights, m_options);
+        std::vector<WorkloadList> rounds = RunRollout(environment, m_weights, m_options);
+        if (departures)
+        {
+            *departures = environment.GetDepartures();
+        }
+        return rounds;
     }
 
     const Topology& m_topology;         //!< the network
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
-    const RolloutOptions& m_options;    //!< how to choose
+    RolloutOptions m_options;           //!< how to choose
     std::vector<WorkloadList> m_best;   //!< the shortest plan so far
 };
 
@@ -83,30 +120,47 @@ PlanFromMiddle(const Topology& topology,
                uint32_t nMiddles)
 {
     const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    // Longer plans have smaller cores, and the last middle has none: plans as on uniform networks.
-    const uint32_t step = 1 + bound / 24;
     MiddlePlanner planner(topology, roots, weights, options);
-    planner.Try(MakeBareMiddle(topology, roots), bound);
-    for (uint32_t i = 0; i < nMiddles && planner.GetBest().size() > bound; ++i)
+    const PlanMiddle bare = MakeBareMiddle(topology, roots);
+    const uint32_t leastOfBare = 2 * planner.CountRoundsNeeded(bare);
+    // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then
+    // broken in other ways instead of trying other middles.
+    const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
+    // Longer plans have smaller cores, which are easier to serve.
+    const uint32_t step = 1 + bound / 24;
+    for (uint32_t i = 0; i < std::max(1U, nMiddles); ++i)
     {
-        const uint32_t nRounds = bound + i * step;
-        if (nRounds >= planner.GetBest().size())
+        const uint32_t nRounds = isBareEnough ? bound : bound + i * step;
+        if (!planner.IsWorthwhile(std::max(bound, i == 0 ? 0 : nRounds)))
         {
             break;
         }
-        planner.Try(ChooseMiddle(topology, roots, nRounds, options.seed), nRounds);
+        planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed),
+                    nRounds,
+                    options.seed + i);
+    }
+    if (!isBareEnough && planner.IsWorthwhile(leastOfBare))
+    {
+        planner.Try(bare, leastOfBare, options.seed);
     }
     return std::move(planner.GetBest());
 }
 
 std::vector<WorkloadList>
 PlanRestByPolicies(const AllReduceState& state,
-             const PolicyWeights& weights,
-             const RolloutOptions& options)
+                   const PolicyWeights& weights,
+                   const RolloutOptions& options)
 {
-    const PlanningProblem problem = MakeRest(state, options.seed);
-    PlanningEnvironment environment(problem);
-    return RunRollout(environment, weights, options);
+    const auto plan = [&](const PlanningProblem& problem) {
+        PlanningEnvironment environment(problem);
+        return RunRollout(environment, weights, options);
+    };
+    std::vector<WorkloadList> mirrored =
+        PlanByMirroring(state, [&](const BroadcastProblem& broadcast) {
+            return plan(MakeBroadcast(broadcast));
+        });
+    std::vector<WorkloadList> forwards = plan(MakeRest(state, options.seed));
+    return forwards.size() < mirrored.size() ? forwards : mirrored;
 }
 
 } // namespace ns3::allreduce

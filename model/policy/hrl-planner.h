@@ -40,7 +40,8 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
 /**
  * @ingroup allreduce
  *
- * Plan what is left of an AllReduce, round by round forwards.
+ * Plan what is left of an AllReduce: forwards with reduces and broadcasts together, and mirrored,
+ * all reduces before the first broadcast; the shorter plan is taken.
  *
  * @param state any state in which no workload is in flight
  * @param weights of the policies

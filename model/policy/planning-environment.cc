@@ -29,6 +29,7 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
       m_trees(problem),
       m_spread(m_around, m_nChunks),
       m_regions(m_topology, problem.capacity, m_nChunks),
+      m_isInPart(problem.nParts, m_nChunks),
       m_held(m_nServers, m_nChunks),
       m_sendable(m_nServers, m_nChunks),
       m_refused(m_nServers, m_nChunks),
@@ -56,6 +57,10 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
         m_totalInCapacity += inCapacity;
         m_widest = std::max(m_widest, inCapacity);
     }
+    if (problem.mayCoresShrink)
+    {
+        CountCoreChildren();
+    }
     for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
         TakeChunk(chunk);
@@ -69,10 +74,26 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
 }
 
 void
+PlanningEnvironment::CountCoreChildren()
+{
+    m_nInCore.assign(std::size_t{m_nChunks} * m_nServers, 0);
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            const NodeId parent = m_problem.parents[chunk][server];
+            if (parent != NO_SERVER && parent != server)
+            {
+                ++m_nInCore[std::size_t{chunk} * m_nServers + parent];
+            }
+        }
+    }
+}
+
+void
 PlanningEnvironment::TakeChunk(ChunkId chunk)
 {
     const bool isOpen = m_trees.CountLeft(chunk) > 0;
-    const ChunkId partner = m_problem.partners[chunk];
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         const bool isAtRoot = server == m_problem.roots[chunk];
@@ -86,16 +107,16 @@ PlanningEnvironment::TakeChunk(ChunkId chunk)
                 m_spread.Cover(server, chunk);
             }
         }
-        else
+        else if (m_problem.wants.GetNColumns() == 0 || m_problem.wants.Test(server, chunk))
         {
             ++m_inNeed[server];
         }
-        m_inNeed[server] += m_trees.CountAwaited(server, chunk);
-        if (partner != NO_CHUNK && m_problem.isOpen[partner])
+        else
         {
-            m_hasPartners = true;
-            UpdateMayLeave(server, partner);
+            AddHolder(server, chunk); // as if it had it, but it cannot send it
         }
+        m_inNeed[server] += m_trees.CountAwaited(server, chunk);
+        UpdateMayLeave(server, chunk);
     }
     for (NodeId server = 0; server < m_nServers; ++server)
     {
@@ -112,15 +133,30 @@ PlanningEnvironment::AddHolder(NodeId server, ChunkId chunk)
     m_refused.Set(server, chunk);
     m_spread.AddHolder(server, chunk);
     m_regions.Bring(server, chunk);
+    m_isInPart.Set(m_problem.partOf[server], chunk);
+}
+
+bool
+PlanningEnvironment::IsLoose(NodeId server, ChunkId chunk) const
+{
+    const ChunkId open = m_problem.partners[chunk];
+    if (open != NO_CHUNK)
+    {
+        return m_problem.isOpen[open] && m_trees.IsPending(server, open) &&
+               m_trees.CountAwaited(server, open) == 0 && !m_trees.HasMerged(server, open);
+    }
+    return m_problem.mayCoresShrink && !m_problem.isOpen[chunk] &&
+           server != m_problem.roots[chunk] && m_problem.parents[chunk][server] != NO_SERVER &&
+           m_nInCore[std::size_t{chunk} * m_nServers + server] == 0;
 }
 
 void
-PlanningEnvironment::UpdateMayLeave(NodeId server, ChunkId open)
+PlanningEnvironment::UpdateMayLeave(NodeId server, ChunkId chunk)
 {
-    if (m_trees.IsPending(server, open) && m_trees.CountAwaited(server, open) == 0 &&
-        !m_trees.HasMerged(server, open) && !m_isBound.Test(server, m_problem.partners[open]))
+    if (IsLoose(server, chunk) && !m_isBound.Test(server, chunk))
     {
-        m_mayLeave.Set(server, m_problem.partners[open]);
+        m_mayLeave.Set(server, chunk);
+        m_canLeave = true;
     }
 }
 
@@ -256,7 +292,7 @@ PlanningEnvironment::OfferMore()
     {
         return true;
     }
-    return m_turn != Turn::LEAVING && m_hasPartners && Offer(Turn::LEAVING);
+    return m_turn != Turn::LEAVING && m_canLeave && Offer(Turn::LEAVING);
 }
 
 bool
@@ -525,22 +561,19 @@ PlanningEnvironment::KeepRarest(uint32_t port, uint32_t most, std::vector<uint32
     // Partial sums that are nearly complete and final sums that few have come first, equal ones in
     // another order for each port, so that not all send the same.
     const uint32_t turn = port * 31 + m_round * 17;
-    const auto rarity = [&](uint32_t item) {
-        return item < m_nChunks ? m_spread.GetCounts()[item]
-                                : m_trees.CountLeft(item - m_nChunks);
-    };
-    std::nth_element(items.begin(),
-                     items.begin() + most,
-                     items.end(),
-                     [&](uint32_t x, uint32_t y) {
-                         if (rarity(x) != rarity(y))
-                         {
-                             return rarity(x) < rarity(y);
-                         }
-                         return (x + turn) % m_nChunks < (y + turn) % m_nChunks;
-                     });
+    m_keys.clear();
+    for (const uint32_t item : items)
+    {
+        const uint64_t rarity = item < m_nChunks ? m_spread.GetCounts()[item]
+                                                 : m_trees.CountLeft(item - m_nChunks);
+        m_keys.emplace_back(rarity * m_nChunks + (item + turn) % m_nChunks, item);
+    }
+    std::nth_element(m_keys.begin(), m_keys.begin() + most, m_keys.end());
+    for (uint32_t i = 0; i < most; ++i)
+    {
+        items[i] = m_keys[i].second;
+    }
     items.resize(most);
-    std::sort(items.begin(), items.end());
 }
 
 void
@@ -739,17 +772,37 @@ PlanningEnvironment::SendFinal(NodeId sender, NodeId receiver, ChunkId chunk)
         --m_nTransfersLeft;
         return;
     }
-    const ChunkId open = m_problem.partners[chunk];
-    const NodeId parent = m_problem.parents[open][receiver];
-    m_mayLeave.Clear(receiver, chunk);
     m_sendable.Clear(receiver, chunk);
-    --m_inNeed[parent];
-    --m_nTransfersLeft;
-    if (m_trees.Leave(receiver, open))
+    LeaveCore(receiver, chunk);
+}
+
+void
+PlanningEnvironment::LeaveCore(NodeId server, ChunkId chunk)
+{
+    const ChunkId open = m_problem.partners[chunk];
+    const NodeId parent = m_problem.parents[chunk][server];
+    m_mayLeave.Clear(server, chunk);
+    if (open == NO_CHUNK)
     {
-        m_isCompleted.push_back(open);
+        --m_nInCore[std::size_t{chunk} * m_nServers + parent];
+        m_departures.emplace_back(server, chunk);
     }
-    UpdateMayLeave(parent, open);
+    else
+    {
+        --m_inNeed[parent];
+        --m_nTransfersLeft;
+        if (m_trees.Leave(server, open))
+        {
+            m_isCompleted.push_back(open);
+        }
+    }
+    UpdateMayLeave(parent, chunk);
+}
+
+const std::vector<PlanningEnvironment::Departure>&
+PlanningEnvironment::GetDepartures() const
+{
+    return m_departures;
 }
 
 PlanningEnvironment::RoundOutcome

@@ -117,7 +117,7 @@ class PlanningEnvironment
      * @param port an open port
      * @param sender one of its senders
      * @param most if there are more items, only so many of the rarest
-     * @param [out] items what the sender could send, ascending
+     * @param [out] items what the sender could send
      */
     void FindItems(uint32_t port,
                    const Sender& sender,
@@ -137,6 +137,12 @@ class PlanningEnvironment
 
     /// End the round. @return what became of it
     RoundOutcome EndRound();
+
+    /// A server that left the core of a chunk.
+    using Departure = std::pair<NodeId, ChunkId>;
+
+    /// @return who left the cores of final chunks that have no partner
+    const std::vector<Departure>& GetDepartures() const;
 
   private:
     friend class PolicyView;
@@ -162,8 +168,11 @@ class PlanningEnvironment
     };
 
     void AddHolder(NodeId server, ChunkId chunk);
+    void CountCoreChildren();
     void TakeChunk(ChunkId chunk);
-    void UpdateMayLeave(NodeId server, ChunkId open);
+    void UpdateMayLeave(NodeId server, ChunkId chunk);
+    bool IsLoose(NodeId server, ChunkId chunk) const;
+    void LeaveCore(NodeId server, ChunkId chunk);
     void FindSelectable();
     bool Offer(Turn turn);
     bool SearchAll();
@@ -200,6 +209,7 @@ class PlanningEnvironment
     ReduceTrees m_trees;             //!< what is left of the trees of open chunks
     ChunkSpread m_spread;            //!< who has, or is sent, which final sum
     RegionSupply m_regions;          //!< what comes into regions
+    BitMatrix m_isInPart;            //!< [part][chunk]: somebody there has, or is sent, the sum
     BitMatrix m_held;                //!< [server][chunk]: can send the final sum from next round on
     BitMatrix m_sendable;            //!< [server][chunk]: can send the final sum now
     BitMatrix m_refused;             //!< [server][chunk]: has the final sum, or is sent it
@@ -211,7 +221,9 @@ class PlanningEnvironment
     std::vector<uint64_t> m_active;  //!< by chunk: bits of the chunks that are offered
     std::vector<ChunkId> m_selectable; //!< see GetSelectableTrees
     bool m_isAnyLeftOut{false};      //!< some tree is not selected
-    bool m_hasPartners{false};       //!< some servers may leave cores
+    bool m_canLeave{false};          //!< some servers may leave cores
+    std::vector<uint16_t> m_nInCore; //!< by chunk without partner and server: its children there
+    std::vector<Departure> m_departures; //!< see GetDepartures
     Turn m_turn{Turn::SELECTED};     //!< what is offered
 
     std::vector<uint32_t> m_free;             //!< by directed link: workloads that it still takes
@@ -238,6 +250,7 @@ class PlanningEnvironment
     std::vector<uint64_t> m_found;                   //!< bits of the final sums that senders have
     std::vector<DirectedLinkId> m_pathLinks;         //!< of the present pick
     Path m_path;                                     //!< of the present pick
+    mutable std::vector<std::pair<uint64_t, uint32_t>> m_keys; //!< items by rarity
 };
 
 } // namespace ns3::allreduce

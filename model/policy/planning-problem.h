@@ -7,6 +7,8 @@
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
+#include "ns3/bit-matrix.h"
+#include "ns3/broadcast-problem.h"
 #include "ns3/plan-middle.h"
 
 #include <cstdint>
@@ -21,8 +23,7 @@ namespace ns3::allreduce
  * @brief What the two policies plan: an AllReduce from some state on to its end.
  *
  * A chunk is final, and some servers hold it, or open: then its partial sums lie on a tree and go
- * up along it. The final sum of an open chunk appears at its root when all of them are there. All
- * servers want all chunks.
+ * up along it. The final sum of an open chunk appears at its root when all of them are there.
  */
 struct PlanningProblem
 {
@@ -37,6 +38,13 @@ struct PlanningProblem
     /// NO_CHUNK. A server that holds the final one may then instead receive it, as long as it has
     /// not sent either of them: it then has no partial sum of the open one.
     std::vector<ChunkId> partners;
+    /// Likewise for final chunks without a partner, if the other half is planned after this one.
+    bool mayCoresShrink{false};
+    /// [server][chunk]: wants the sum. No rows: all servers want all chunks.
+    BitMatrix wants;
+    std::vector<float> prices;    //!< by link: in the proof of the bound, against the largest
+    std::vector<uint32_t> partOf; //!< by server: its part in that proof (see PriceBound)
+    uint32_t nParts{1};           //!< how many parts there are
     uint32_t nRounds{0}; //!< rounds to be hoped for; 0: as few as possible
 
     /// @return the number of chunks
@@ -45,6 +53,15 @@ struct PlanningProblem
         return roots.size();
     }
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * Fill in the prices of the problem's network.
+ *
+ * @param [in,out] problem the problem
+ */
+void SetPrices(PlanningProblem& problem);
 
 /**
  * @ingroup allreduce
@@ -59,6 +76,14 @@ PlanningProblem MakeHalf(const Topology& topology,
                          const std::vector<NodeId>& roots,
                          const PlanMiddle& middle,
                          uint32_t nRounds);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param broadcast who holds which chunks and who wants them
+ * @return the same for the policies
+ */
+PlanningProblem MakeBroadcast(const BroadcastProblem& broadcast);
 
 } // namespace ns3::allreduce
 

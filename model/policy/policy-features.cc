@@ -34,6 +34,7 @@ struct PolicyView::PortFacts
     float outSlack;          //!< of its server, in sending
     bool isLeaving;          //!< what is offered lets a server leave a core
     float capacity;          //!< of its server, against the widest
+    float price;             //!< of its link, in the proof of the bound
 };
 
 /// What the features of a sender are made of.
@@ -81,6 +82,7 @@ struct PolicyView::ItemFacts
     bool isLast;               //!< the chunk is final after it
     bool isRoot;               //!< the receiver is the root
     float logRarity;           //!< log of servers over holders
+    bool isDetour;             //!< the receiver's part has it, the sender is in another one
 };
 
 /// What the features of a flow-tree are made of.
@@ -160,6 +162,7 @@ const Feature<Port> PORT_FEATURES[] = {
     {"share of its server's ports still open", [](const Port& p) { return p.open; }},
     {"share of its server's out-ports still free", [](const Port& p) { return p.freeOut; }},
     {"ports of its server, against the most", [](const Port& p) { return p.capacity; }},
+    {"price of its link", [](const Port& p) { return p.price; }},
     {"one over the fewest ports that compete for a sender",
      [](const Port& p) { return 1.0F / p.fewestRivals; }},
     {"mean of one over the ports that compete for a sender",
@@ -194,6 +197,7 @@ const Feature<Sender> SENDER_FEATURES[] = {
     {"share of chunks it misses itself", [](const Sender& s) { return s.missing; }},
     {"its slack in sending", [](const Sender& s) { return s.outSlack; }},
     {"its slack in receiving", [](const Sender& s) { return s.slack; }},
+    {"price of the way", [](const Sender& s) { return s.way.price / 2; }},
     {"time, against the target", [](const Sender& s) { return s.time; }},
     {"one over the number of candidates", [](const Sender& s) { return 1.0F / s.nCandidates; }},
     {"sum of one over the free links at the switches on the way",
@@ -216,6 +220,8 @@ const Feature<Item> ITEM_FEATURES[] = {
     {"slack of the sender in sending", [](const Item& i) { return i.outSlack; }},
     {"final: least slack of the regions that it would be new to",
      [](const Item& i) { return i.regionSlack; }},
+    {"final: whether it enters a part of the network that has it",
+     [](const Item& i) { return i.isDetour ? 1.0F : 0; }},
     {"final: share of servers that have it", [](const Item& i) { return i.holders; }},
     {"final: holders, against the mean", [](const Item& i) { return i.overMean; }},
     {"final: whether its broadcast has not begun",
@@ -410,6 +416,7 @@ PolicyView::FindPortFacts(uint32_t port) const
     facts.outSlack = GetOutSlack(here.server);
     facts.isLeaving = m_env.m_turn == PlanningEnvironment::Turn::LEAVING;
     facts.capacity = Share(m_env.m_around.inCapacity[here.server], m_env.m_widest);
+    facts.price = m_env.m_problem.prices[here.link / 2];
     return facts;
 }
 
@@ -426,10 +433,12 @@ PolicyView::ExploreWay(uint32_t port, const PlanningEnvironment::Sender& sender)
     const PlanningEnvironment::PortOptions& options = m_env.m_options[port];
     WayPressure pressure;
     NodeId node = topology.GetTarget(sender.out);
+    pressure.price = m_env.m_problem.prices[sender.out / 2];
     while (!topology.IsServer(node))
     {
         const DirectedLinkId link = options.towards[node - m_env.m_nServers];
         const NodeId next = topology.GetTarget(link);
+        pressure.price += m_env.m_problem.prices[link / 2];
         if (!topology.IsServer(next))
         {
             uint32_t nFree = 0;
@@ -526,6 +535,9 @@ PolicyView::FindItemFacts(uint32_t port,
     facts.gain = (holders - m_env.m_nHoldersBefore[item]) / 4.0F;
     facts.isNotBegun = holders == 1;
     facts.logRarity = std::log2(n / holders) / 7;
+    const std::vector<uint32_t>& partOf = m_env.m_problem.partOf;
+    facts.isDetour = partOf[sender.server] != partOf[receiver] &&
+                     m_env.m_isInPart.Test(partOf[receiver], item);
     facts.lack = m_env.m_spread.FindLack(port, item);
     facts.frontier = Share(m_env.m_spread.CountFrontier(item), n - holders);
     facts.regionSlack =

@@ -115,6 +115,7 @@ class PolicyView
         float contention{0}; //!< sum of one over the free links at the switches on the way
         float largest{0};    //!< largest demand for a link on the way
         float sum{0};        //!< sum of the demands
+        float price{0};      //!< sum of the prices
     };
 
     float GetTime() const;

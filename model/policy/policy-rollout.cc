@@ -17,7 +17,7 @@ namespace
 {
 
 /// More items are not weighed against each other; training networks hardly have so many.
-constexpr uint32_t MOST_ITEMS = 64;
+constexpr uint32_t MOST_ITEMS = 32;
 
 /// Rolls out the policies on one problem.
 class Rollout

@@ -9,6 +9,7 @@
 #include "parallel-for.h"
 #include "policy-checkpoint.h"
 #include "policy-network.h"
+#include "policy-prior.h"
 #include "policy-rollout.h"
 #include "training-problems.h"
 
@@ -154,7 +155,7 @@ PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
     : config(trainingConfig)
 {
     torch::set_num_threads(1);
-    averaged = PolicyWeights::MakeInitial(config.seed);
+    averaged = MakePrior(config.seed);
     best = averaged;
     for (const PolicyHead head : POLICY_HEADS)
     {

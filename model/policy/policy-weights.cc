@@ -9,6 +9,14 @@
 #include <cmath>
 #include <random>
 
+// Twice as fast where the processor has AVX2. Without fused multiplications, so that the sums are
+// the same everywhere.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define ALLREDUCE_WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define ALLREDUCE_WIDE_VECTORS
+#endif
+
 namespace ns3::allreduce
 {
 
@@ -25,7 +33,7 @@ constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
  * @param nInputs how many
  * @param [out] outputs HIDDEN values
  */
-inline void
+inline __attribute__((always_inline)) void
 RunLayer(const float* weights, const float* inputs, uint32_t nInputs, float* outputs)
 {
     float sums[HIDDEN];
@@ -72,7 +80,7 @@ PerceptronWeights::CountValues(uint32_t inputs)
     return std::size_t{inputs + 1} * HIDDEN + std::size_t{HIDDEN + 1} * HIDDEN + HIDDEN + 1;
 }
 
-void
+ALLREDUCE_WIDE_VECTORS void
 PerceptronWeights::Score(const float* rows, uint32_t nRows, float* scores) const
 {
     const float* first = values.data();

@@ -234,6 +234,7 @@ MakeRest(const AllReduceState& state, uint64_t seed)
     }
     ReduceTreeChooser(state, problem, seed).Choose();
     CheckAllReached(state);
+    SetPrices(problem);
     return problem;
 }
 

@@ -28,7 +28,8 @@ struct TrainingConfig
         "bcube:3,2",          "bcube:2,2",          "bcube:2,3",          "dcell:2,1",
         "dcell:3,1",          "dcell:3,1",          "dcell:4,1",          "dcell:4,1",
         "jellyfish:10,3,2,*", "jellyfish:10,3,2,*", "jellyfish:8,3,2,*",  "jellyfish:12,4,2,*",
-        "jellyfish:7,4,3,*",  "jellyfish:16,4,1,*", "jellyfish:12,5,2,*", "fattree:4"};
+        "jellyfish:7,4,3,*",  "jellyfish:16,4,1,*", "jellyfish:12,5,2,*", "fattree:4",
+        "fattree:4"};
     std::vector<std::string> validation{"bcube:3,1",
                                         "bcube:4,1",
                                         "bcube:2,3",
@@ -43,22 +44,22 @@ struct TrainingConfig
     uint32_t validation_seeds{3};
     uint32_t validation_drawn{80};
     uint32_t validation_every{10};
-    uint32_t validation_from{40};
+    uint32_t validation_from{20};
     double several_chunks{0.7};
     double degraded{0.4};
     double mixed{0.3};
-    double forward{0.1};
-    uint32_t most_chunks{72};
+    double forward{0.05};
+    uint32_t most_chunks{60};
     uint64_t seed{1};
-    uint32_t iterations{400};
+    uint32_t iterations{240};
     uint32_t problems{12};
     uint32_t rollouts{8};
-    uint32_t epochs{2};
-    uint32_t minibatches{4};
+    uint32_t epochs{3};
+    uint32_t minibatches{8};
     double clip{0.2};
     double lambda{0.95};
     double pick_lambda{0.9};
-    double learning_rate{1e-3};
+    double learning_rate{3e-3};
     double learning_rate_end{1e-4};
     double entropy{0.003};
     double gradient_norm{0.5};

@@ -99,13 +99,14 @@ MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& 
         return owned;
     }
     const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    const uint32_t nRounds = bound + chance.Below(2 + bound / 12);
+    const uint32_t nRounds = bound + chance.Below(2 + bound / 4);
     PlanMiddle middle = ChooseMiddle(topology, roots, nRounds, chance.Below(1'000'000));
     if (!middle.isSymmetric && chance.Happens(0.5))
     {
         middle = Mirror(middle);
     }
     owned.problem = MakeHalf(topology, roots, middle, (nRounds + 1) / 2);
+    owned.problem.mayCoresShrink = !middle.isSymmetric && chance.Happens(0.5);
     return owned;
 }
 

@@ -33,6 +33,7 @@ const ShortName SHORT_NAMES[] = {
     {"ring-aware", "ns3::allreduce::RingScheduler", "TopologyAware"},
     {"halving-doubling", "ns3::allreduce::HalvingDoublingScheduler", ""},
     {"double-tree", "ns3::allreduce::DoubleTreeScheduler", ""},
+    {"forest", "ns3::allreduce::ForestScheduler", ""},
     {"greedy", "ns3::allreduce::GreedyScheduler", ""},
     {"hrl", "ns3::allreduce::HrlScheduler", ""},
 };

@@ -1,0 +1,311 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "forest-packing.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// How steeply prices rise: by this factor's exponential with each tree for each unit of capacity.
+constexpr double STEEPNESS = 0.3;
+/// What a level of depth costs, in mean prices of an edge.
+constexpr double DEPTH_PRICE = 0.3;
+/// Before there is a tree to learn that price from, an edge is taken to have so many links.
+constexpr double LINKS_OF_AN_EDGE = 2;
+/// A search for trees serves until paths are dearer than its first one by this factor.
+constexpr double PATIENCE = 2;
+/// Prices below this are as good as nothing.
+constexpr double LEAST_PRICE = 1e-9;
+/// Trees are shared when servers times links times trees would be more: a few seconds.
+constexpr uint64_t MOST_WORK = 1 << 28;
+/// Fewer trees than this do not share the links well.
+constexpr uint64_t FEWEST_TREES = 128;
+
+/// Grows trees one after another, and keeps the load of the links.
+class TreeGrower
+{
+  public:
+    TreeGrower(const Topology& topology, PathTable& paths)
+        : m_topology(topology),
+          m_nServers(topology.GetNServers()),
+          m_paths(paths),
+          m_nTrees(topology.GetNLinks(), 0),
+          m_prices(topology.GetNLinks(), 0),
+          m_depth(m_nServers),
+          m_isJoined(m_nServers),
+          m_best(topology.GetNNodes()),
+          m_last(topology.GetNNodes())
+    {
+        for (const Link& link : topology.GetLinks())
+        {
+            m_edgePrice += LINKS_OF_AN_EDGE / link.capacity / topology.GetNLinks();
+        }
+    }
+
+    /**
+     * @param root where the tree begins
+     * @param [out] toParent by server: the path to its parent
+     */
+    void Grow(NodeId root, PathId* toParent)
+    {
+        Begin(root);
+        double price = 0;
+        for (uint32_t nJoined = 1; nJoined < m_nServers; ++nJoined)
+        {
+            const NodeId server = FindNextServer(root);
+            price += Join(server, toParent);
+            LeaveServer(server);
+        }
+        m_edgePrice = price / (m_nServers - 1);
+    }
+
+    /// @return rounds that the busiest link takes to carry each tree once
+    double GetLoad() const
+    {
+        double load = 0;
+        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        {
+            load = std::max(load, GetLoad(link));
+        }
+        return load;
+    }
+
+  private:
+    /// A node that the search has reached.
+    struct Visit
+    {
+        double price; //!< from the tree, with the price of depth
+        NodeId node;  //!< where
+
+        /// Dearer visits come later out of a heap.
+        bool operator<(const Visit& other) const
+        {
+            return price != other.price ? price > other.price : node > other.node;
+        }
+    };
+
+    double GetCapacity(LinkId link) const
+    {
+        return m_topology.GetLink(link).capacity;
+    }
+
+    double GetLoad(LinkId link) const
+    {
+        return m_nTrees[link] / GetCapacity(link);
+    }
+
+    void Begin(NodeId root)
+    {
+        const double most = GetLoad();
+        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        {
+            const double price = std::exp(STEEPNESS * (GetLoad(link) - most));
+            m_prices[link] = std::max(LEAST_PRICE, price) / GetCapacity(link);
+        }
+        std::fill(m_isJoined.begin(), m_isJoined.end(), false);
+        m_isJoined[root] = true;
+        m_depth[root] = 0;
+        SearchAnew();
+    }
+
+    /// Search from all servers of the tree, with the prices of the moment.
+    void SearchAnew()
+    {
+        m_mostPrice = HUGE_VAL;
+        m_heap.clear();
+        std::fill(m_best.begin(), m_best.end(), HUGE_VAL);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            if (m_isJoined[server])
+            {
+                LeaveServer(server);
+            }
+        }
+    }
+
+    double GetDepthPrice(NodeId server) const
+    {
+        return m_depth[server] * DEPTH_PRICE * m_edgePrice;
+    }
+
+    void LeaveServer(NodeId server)
+    {
+        Leave(server, GetDepthPrice(server));
+    }
+
+    /// Go on from a node. @param price what it costs to be there
+    void Leave(NodeId node, double price)
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(node))
+        {
+            const double there = price + m_prices[port.out / 2];
+            const bool isInTree = m_topology.IsServer(port.neighbor) && m_isJoined[port.neighbor];
+            if (!isInTree && there < m_best[port.neighbor])
+            {
+                m_best[port.neighbor] = there;
+                m_last[port.neighbor] = port.out;
+                m_heap.push_back({there, port.neighbor});
+                std::push_heap(m_heap.begin(), m_heap.end());
+            }
+        }
+    }
+
+    /**
+     * Prices rise while the tree grows, but a search serves for many servers: paths that have
+     * become much dearer than the first one are left to the next search.
+     *
+     * @return the server that is cheapest to join
+     */
+    NodeId FindNextServer(NodeId root)
+    {
+        std::optional<Visit> server = FindInSearch();
+        if (!server)
+        {
+            SearchAnew();
+            server = FindInSearch();
+        }
+        if (!server)
+        {
+            const auto apart = std::find(m_isJoined.begin(), m_isJoined.end(), false);
+            FailInput("server ", apart - m_isJoined.begin(), " cannot reach server ", root);
+        }
+        m_mostPrice = std::min(m_mostPrice, server->price * PATIENCE);
+        return server->node;
+    }
+
+    /// @return the server that is cheapest to join by the present search, if it still serves
+    std::optional<Visit> FindInSearch()
+    {
+        while (!m_heap.empty() && m_heap.front().price <= m_mostPrice)
+        {
+            std::pop_heap(m_heap.begin(), m_heap.end());
+            const Visit visit = m_heap.back();
+            m_heap.pop_back();
+            if (visit.price > m_best[visit.node])
+            {
+                continue;
+            }
+            if (!m_topology.IsServer(visit.node))
+            {
+                Leave(visit.node, visit.price);
+            }
+            else if (!m_isJoined[visit.node] && GetPresentPrice(visit.node) <= m_mostPrice)
+            {
+                return visit;
+            }
+        }
+        return {};
+    }
+
+    /// @return what it costs to join a server over the path that was found, at present prices
+    double GetPresentPrice(NodeId server) const
+    {
+        double price = 0;
+        NodeId node = server;
+        do
+        {
+            price += m_prices[m_last[node] / 2];
+            node = m_topology.GetSource(m_last[node]);
+        } while (!m_topology.IsServer(node));
+        return price + GetDepthPrice(node);
+    }
+
+    /// Join a server over the path that was found. @return the price of the path
+    double Join(NodeId server, PathId* toParent)
+    {
+        double price = 0;
+        m_links.clear();
+        NodeId node = server;
+        do
+        {
+            const LinkId link = m_last[node] / 2;
+            m_links.push_back(Reverse(m_last[node]));
+            price += m_prices[link];
+            m_prices[link] *= std::exp(STEEPNESS / GetCapacity(link));
+            ++m_nTrees[link];
+            node = m_topology.GetSource(m_last[node]);
+        } while (!m_topology.IsServer(node));
+        m_isJoined[server] = true;
+        m_depth[server] = m_depth[node] + 1;
+        toParent[server] = m_paths.Add(m_links);
+        return price;
+    }
+
+    const Topology& m_topology;          //!< the network
+    const uint32_t m_nServers;           //!< number of servers
+    PathTable& m_paths;                  //!< the edges of all trees
+    std::vector<uint32_t> m_nTrees;      //!< by link: how often trees pass it
+    std::vector<double> m_prices;        //!< by link
+    double m_mostPrice{0};               //!< for dearer paths a new search is made
+    double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
+    std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
+    std::vector<bool> m_isJoined;        //!< by server: in the tree
+    std::vector<double> m_best;          //!< by node: what it costs to get there
+    std::vector<DirectedLinkId> m_last;  //!< by node: the last link on the way there
+    std::vector<Visit> m_heap;           //!< nodes to leave from
+    std::vector<DirectedLinkId> m_links; //!< of the path of the server that is joined
+};
+
+/// Make another server the root of a tree.
+void
+MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoot)
+{
+    NodeId server = newRoot;
+    PathId up = toParent[server];
+    while (server != oldRoot)
+    {
+        const NodeId parent = paths.GetTarget(up);
+        const PathId next = toParent[parent];
+        toParent[parent] = Reverse(up);
+        server = parent;
+        up = next;
+    }
+}
+
+/// @return how many different trees to make
+std::size_t
+ChooseNTrees(const Topology& topology, std::size_t nChunks)
+{
+    const uint64_t workPerTree = uint64_t{topology.GetNServers()} * topology.GetNLinks();
+    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK / workPerTree));
+}
+
+} // namespace
+
+Forest
+PackForest(const Topology& topology,
+           const std::vector<NodeId>& roots,
+           const std::vector<ChunkId>& order)
+{
+    const std::size_t nServers = topology.GetNServers();
+    const std::size_t nTrees = ChooseNTrees(topology, roots.size());
+    Forest forest(topology);
+    forest.toParent.resize(roots.size() * nServers);
+    TreeGrower grower(topology, forest.paths);
+    for (std::size_t i = 0; i < order.size(); ++i)
+    {
+        PathId* tree = &forest.toParent[order[i] * nServers];
+        if (i < nTrees)
+        {
+            grower.Grow(roots[order[i]], tree);
+            continue;
+        }
+        const ChunkId model = order[i % nTrees];
+        std::copy_n(&forest.toParent[model * nServers], nServers, tree);
+        MoveRoot(forest.paths, tree, roots[model], roots[order[i]]);
+    }
+    forest.load = grower.GetLoad() * roots.size() / nTrees;
+    return forest;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_FOREST_PACKING_H
+#define ALLREDUCE_FOREST_PACKING_H
+
+#include "path-table.h"
+
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A flow-tree for each chunk: partial sums go up along it, final sums come down.
+ */
+struct Forest
+{
+    /// @param topology the network, which must outlive the forest
+    explicit Forest(const Topology& topology)
+        : paths(topology)
+    {
+    }
+
+    PathTable paths;              //!< the edges of the trees
+    std::vector<PathId> toParent; //!< [chunk][server]: path to its parent; none at the root
+    double load{0};               //!< rounds in which the busiest link carries all trees
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * Choose flow-trees that load no link much more than they must: the busiest link comes within a few
+ * per cent of what link prices prove that some link must carry.
+ *
+ * One tree after another grows from its root. A server is joined over the cheapest path of
+ * switches, where a link's price grows exponentially with the trees that it already carries, for
+ * its capacity (Garg and Koenemann: multiplicative weights). So servers without slack become leaves
+ * by themselves. Two things make it another search than that for the cheapest spanning tree:
+ * prices rise while a tree grows, because a single tree may pass a link many times, and depth has a
+ * price, because every level delays a chunk. Trees are thus near the cheapest, and shallow.
+ *
+ * In large networks several chunks share a tree, each rooted at its own server: reduce and
+ * broadcast together pass each link of a tree once in each direction wherever the root is.
+ *
+ * @param topology the network
+ * @param roots the root of each chunk
+ * @param order the chunks in the order in which they are worked on; those that are worked on at
+ * the same time get trees that complement each other
+ * @return the trees
+ * @throws InputError if two servers cannot reach each other
+ */
+Forest PackForest(const Topology& topology,
+                  const std::vector<NodeId>& roots,
+                  const std::vector<ChunkId>& order);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_FOREST_PACKING_H */

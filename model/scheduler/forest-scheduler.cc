@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "forest-scheduler.h"
+
+#include "forest-packing.h"
+#include "forest-timetable.h"
+
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+NS_OBJECT_ENSURE_REGISTERED(ForestScheduler);
+
+namespace
+{
+
+/// Other lags are tried until so many workloads have been placed: about a second.
+constexpr std::size_t MOST_WORK = 4'000'000;
+/// Lags of first timetables, the one that is best in the mean first.
+constexpr uint32_t LAGS[] = {4, 8, 2, 32};
+
+/**
+ * @param roots the root of each chunk
+ * @param seed another seed gives another order
+ * @return the chunks, such that all servers' first ones come before anybody's second one
+ */
+std::vector<ChunkId>
+OrderChunks(const std::vector<NodeId>& roots, uint64_t seed)
+{
+    const NodeId nServers = *std::max_element(roots.begin(), roots.end()) + 1;
+    std::mt19937_64 random(seed);
+    std::vector<uint64_t> tie(nServers);
+    std::generate(tie.begin(), tie.end(), random);
+    std::vector<uint32_t> nBefore(nServers, 0);
+    std::vector<uint32_t> turn(roots.size());
+    std::transform(roots.begin(), roots.end(), turn.begin(), [&](NodeId root) {
+        return nBefore[root]++;
+    });
+    std::vector<ChunkId> order(roots.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](ChunkId x, ChunkId y) {
+        return std::make_tuple(turn[x], tie[roots[x]], x) <
+               std::make_tuple(turn[y], tie[roots[y]], y);
+    });
+    return order;
+}
+
+} // namespace
+
+TypeId
+ForestScheduler::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::ForestScheduler")
+                            .SetParent<PlannedScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<ForestScheduler>()
+                            .AddAttribute("Samples",
+                                          "Of so many forests the one with the shortest plan is "
+                                          "taken.",
+                                          UintegerValue(1),
+                                          MakeUintegerAccessor(&ForestScheduler::m_samples),
+                                          MakeUintegerChecker<uint32_t>(1));
+    return tid;
+}
+
+std::vector<WorkloadList>
+ForestScheduler::PlanAll(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    const std::vector<NodeId>& roots = state.GetRoots();
+    std::optional<ForestTimetable> best;
+    for (uint32_t sample = 0; sample < m_samples; ++sample)
+    {
+        const std::vector<ChunkId> order = OrderChunks(roots, GetSeed() + sample);
+        const Forest forest = PackForest(topology, roots, order);
+        std::size_t work = 0;
+        for (const uint32_t lag : LAGS)
+        {
+            if (work > MOST_WORK)
+            {
+                break;
+            }
+            ForestTimetable timetable(topology, roots, order, forest, lag);
+            work += timetable.Shorten();
+            if (!best || timetable.GetNRounds() < best->GetNRounds())
+            {
+                best.emplace(std::move(timetable));
+            }
+        }
+    }
+    return best->MakeRounds();
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "link-slots.h"
+
+#include <algorithm>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// @return the index of the lowest bit that is set @param bits not 0
+uint32_t
+FindLowestBit(uint64_t bits)
+{
+    return __builtin_ctzll(bits);
+}
+
+} // namespace
+
+LinkSlots::LinkSlots(const Topology& topology)
+    : m_topology(topology)
+{
+    Clear();
+}
+
+void
+LinkSlots::Clear()
+{
+    m_room.resize(m_topology.GetNDirectedLinks());
+    m_used.resize(m_topology.GetNDirectedLinks());
+    for (DirectedLinkId link = 0; link < m_topology.GetNDirectedLinks(); ++link)
+    {
+        m_room[link].clear();
+        m_used[link].clear();
+    }
+    m_nFull.assign(m_topology.GetNDirectedLinks(), 0);
+}
+
+uint32_t
+LinkSlots::FindRound(PathTable::Links links, uint32_t earliest) const
+{
+    for (const DirectedLinkId link : links)
+    {
+        earliest = std::max(earliest, m_nFull[link]);
+    }
+    uint64_t possible = ~uint64_t{0} << (earliest % WORD);
+    for (uint32_t word = earliest / WORD;; ++word)
+    {
+        for (const DirectedLinkId link : links)
+        {
+            possible &= GetRoom(link, word);
+        }
+        if (possible != 0)
+        {
+            return word * WORD + FindLowestBit(possible);
+        }
+        possible = ~uint64_t{0};
+    }
+}
+
+void
+LinkSlots::Take(PathTable::Links links, uint32_t round)
+{
+    for (const DirectedLinkId link : links)
+    {
+        Take(link, round);
+    }
+}
+
+void
+LinkSlots::Take(DirectedLinkId link, uint32_t round)
+{
+    const uint32_t capacity = m_topology.GetCapacity(link);
+    if (capacity > 1)
+    {
+        std::vector<uint32_t>& used = m_used[link];
+        if (used.size() <= round)
+        {
+            used.resize(round + 1, 0);
+        }
+        if (++used[round] < capacity)
+        {
+            return;
+        }
+    }
+    MarkFull(link, round);
+}
+
+void
+LinkSlots::MarkFull(DirectedLinkId link, uint32_t round)
+{
+    std::vector<uint64_t>& room = m_room[link];
+    if (room.size() <= round / WORD)
+    {
+        room.resize(round / WORD + 1, ~uint64_t{0});
+    }
+    room[round / WORD] &= ~(uint64_t{1} << (round % WORD));
+    if (round == m_nFull[link])
+    {
+        uint32_t word = round / WORD;
+        while (GetRoom(link, word) == 0)
+        {
+            ++word;
+        }
+        m_nFull[link] = word * WORD + FindLowestBit(GetRoom(link, word));
+    }
+}
+
+} // namespace ns3::allreduce
