@@ -106,10 +106,9 @@ class HrlSchedulerTestCase : public TestCase
         {
             for (std::size_t i = 0; i < plan.rounds[round].GetSize(); ++i)
             {
-                NS_TEST_ASSERT_MSG_EQ(
-                    (plan.rounds[round].Get(i).kind == WorkloadKind::REDUCE),
-                    (round < plan.rounds.size() / 2),
-                    "first reduces, then broadcasts");
+                NS_TEST_ASSERT_MSG_EQ((plan.rounds[round].Get(i).kind == WorkloadKind::REDUCE),
+                                      (round < plan.rounds.size() / 2),
+                                      "first reduces, then broadcasts");
             }
         }
     }
@@ -164,13 +163,17 @@ class ShippedPolicyTestCase : public TestCase
 {
   public:
     ShippedPolicyTestCase()
-        : TestCase("the shipped policies meet the bound on uniform networks, and come near on others")
+        : TestCase(
+              "the shipped policies meet the bound on uniform networks, and come near on others")
     {
     }
 
   private:
     void DoRun() override
     {
+        NS_TEST_ASSERT_MSG_EQ(GetError([] { ReadCheckpoint(FindShippedCheckpoint()); }),
+                              "",
+                              "there are such policies");
         for (const char* spec : {"bcube:3,1",
                                  "bcube:4,1",
                                  "bcube:3,2",

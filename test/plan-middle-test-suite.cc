@@ -229,8 +229,8 @@ class CoresTestCase : public TestCase
         bool isExpected = true;
         for (ChunkId chunk = 0; chunk < middle.partners.size(); ++chunk)
         {
-            isExpected = isExpected &&
-                         (middle.partners[chunk] != NO_CHUNK || CountCore(middle, chunk) == 1);
+            isExpected =
+                isExpected && (middle.partners[chunk] != NO_CHUNK || CountCore(middle, chunk) == 1);
         }
         NS_TEST_ASSERT_MSG_EQ(middle.isSymmetric, isExpected, "no single with a core");
         ++(middle.isSymmetric ? m_nSymmetric : m_nOthers);
@@ -453,12 +453,12 @@ class BareMiddleTestCase : public TestCase
                 const Workload workload = plan.rounds[round].Get(i);
                 NS_TEST_ASSERT_MSG_EQ((workload.kind == WorkloadKind::REDUCE), isFirst, "kind");
                 NS_TEST_ASSERT_MSG_EQ(workload.chunk, mirrored.Get(i).chunk, "chunk");
-                NS_TEST_ASSERT_MSG_EQ(std::equal(workload.path.begin(),
-                                                 workload.path.end(),
-                                                 std::make_reverse_iterator(
-                                                     mirrored.Get(i).path.end())),
-                                      true,
-                                      "the way back");
+                NS_TEST_ASSERT_MSG_EQ(
+                    std::equal(workload.path.begin(),
+                               workload.path.end(),
+                               std::make_reverse_iterator(mirrored.Get(i).path.end())),
+                    true,
+                    "the way back");
             }
         }
     }

@@ -104,8 +104,7 @@ class TrainingProblemsTestCase : public TestCase
             CheckEqual(drawn, DrawTrainingProblem(config, seed));
             NS_TEST_ASSERT_MSG_EQ(drawn.problem.topology, drawn.topology.get(), "its own network");
             NS_TEST_ASSERT_MSG_LT_OR_EQ(drawn.problem.GetNChunks(),
-                                        std::max(config.most_chunks,
-                                                 drawn.topology->GetNServers()),
+                                        std::max(config.most_chunks, drawn.topology->GetNServers()),
                                         "most_chunks, or one for each server");
             const auto& isOpen = drawn.problem.isOpen;
             const uint32_t n = std::count(isOpen.begin(), isOpen.end(), true);
@@ -267,9 +266,9 @@ class AdvantageTestCase : public TestCase
             advantages.push_back(EstimateRound(episode, values, decision.round, config.lambda) +
                                  config.group_weight * (meanLength - episode.nRounds));
             double discount = 1;
-            for (std::size_t k = i; decision.head != PolicyHead::TREE &&
-                                    k < episode.decisions.size() &&
-                                    episode.decisions[k].round == decision.round;
+            for (std::size_t k = i;
+                 decision.head != PolicyHead::TREE && k < episode.decisions.size() &&
+                 episode.decisions[k].round == decision.round;
                  ++k)
             {
                 advantages.back() += discount * episode.decisions[k].reward;

@@ -16,16 +16,15 @@ NS_OBJECT_ENSURE_REGISTERED(GreedyScheduler);
 TypeId
 GreedyScheduler::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("ns3::allreduce::GreedyScheduler")
-            .SetParent<PlannedScheduler>()
-            .SetGroupName("AllReduce")
-            .AddConstructor<GreedyScheduler>()
-            .AddAttribute("Samples",
-                          "Of so many plans the shortest is taken.",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&GreedyScheduler::m_samples),
-                          MakeUintegerChecker<uint32_t>(1));
+    static TypeId tid = TypeId("ns3::allreduce::GreedyScheduler")
+                            .SetParent<PlannedScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<GreedyScheduler>()
+                            .AddAttribute("Samples",
+                                          "Of so many plans the shortest is taken.",
+                                          UintegerValue(1),
+                                          MakeUintegerAccessor(&GreedyScheduler::m_samples),
+                                          MakeUintegerChecker<uint32_t>(1));
     return tid;
 }
 

@@ -19,7 +19,7 @@ namespace ns3::allreduce
 /// Someone who plans.
 struct Contender
 {
-    std::string name;                                                      //!< in tables
+    std::string name;                                                     //!< in tables
     std::function<std::vector<WorkloadList>(const AllReduceState&)> plan; //!< on any thread
 };
 

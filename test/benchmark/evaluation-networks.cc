@@ -22,17 +22,27 @@ namespace
 constexpr uint32_t N_SEEDS = 5; //!< ways in which a network is changed
 
 const char* const REFERENCE[] = {
-    "bcube:3,1", "bcube:4,1",        "bcube:5,1",        "bcube:6,1",        "bcube:3,2",
-    "bcube:4,2", "dcell:3,1",        "dcell:4,1",        "dcell:5,1",        "dcell:6,1",
-    "dcell:2,2", "jellyfish:10,3,2", "jellyfish:16,4,2", "jellyfish:20,4,1", "jellyfish:20,5,3",
-    "jellyfish:32,6,4", "fattree:4", "fattree:6",        "fattree:8",
+    "bcube:3,1",        "bcube:4,1",        "bcube:5,1",        "bcube:6,1",
+    "bcube:3,2",        "bcube:4,2",        "dcell:3,1",        "dcell:4,1",
+    "dcell:5,1",        "dcell:6,1",        "dcell:2,2",        "jellyfish:10,3,2",
+    "jellyfish:16,4,2", "jellyfish:20,4,1", "jellyfish:20,5,3", "jellyfish:32,6,4",
+    "fattree:4",        "fattree:6",        "fattree:8",
 };
 
 /// What is degraded, mixed and broken.
 const char* const SMALLER[] = {
-    "bcube:3,1",        "bcube:4,1",        "bcube:5,1",        "bcube:3,2",
-    "dcell:3,1",        "dcell:4,1",        "dcell:5,1",        "dcell:2,2",
-    "jellyfish:10,3,2", "jellyfish:16,4,2", "jellyfish:20,4,1", "jellyfish:20,5,3",
+    "bcube:3,1",
+    "bcube:4,1",
+    "bcube:5,1",
+    "bcube:3,2",
+    "dcell:3,1",
+    "dcell:4,1",
+    "dcell:5,1",
+    "dcell:2,2",
+    "jellyfish:10,3,2",
+    "jellyfish:16,4,2",
+    "jellyfish:20,4,1",
+    "jellyfish:20,5,3",
 };
 
 /// Draws one network after another.

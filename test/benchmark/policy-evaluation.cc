@@ -231,9 +231,10 @@ PrintWhereLonger(const std::string& title,
                             results.names[best - rounds.begin()] + " " + std::to_string(*best));
         }
     }
-    std::cout << "\n" << title << ": another scheduler is shorter than hrl on " << lines.size()
-              << " of " << cases.size() << " networks, by at most " << std::setprecision(1)
-              << 100 * worst << " %" << std::endl;
+    std::cout << "\n"
+              << title << ": another scheduler is shorter than hrl on " << lines.size() << " of "
+              << cases.size() << " networks, by at most " << std::setprecision(1) << 100 * worst
+              << " %" << std::endl;
     for (const std::string& line : lines)
     {
         std::cout << "- " << line << std::endl;
@@ -390,9 +391,10 @@ BoundRest(const AllReduceState& state)
 void
 PrintRests(const std::string& checkpoint)
 {
-    std::cout << "\nRounds of the rest after a link was lost in the midst of hrl's plan, m = ports, "
-                 "mean (worst):"
-              << std::endl;
+    std::cout
+        << "\nRounds of the rest after a link was lost in the midst of hrl's plan, m = ports, "
+           "mean (worst):"
+        << std::endl;
     const std::vector<EvaluationCase> cases = MakeBreakableCases();
     const std::vector<Contender> contenders =
         Join({MakeHrl(checkpoint), MakeScheduled("greedy")}, MakeControls(checkpoint));
@@ -434,8 +436,9 @@ GetPeakMemory()
 void
 PrintTimes(const std::string& checkpoint)
 {
-    std::cout << "\nPlanning time, one plan after another; the largest memory of the process so far:"
-              << std::endl;
+    std::cout
+        << "\nPlanning time, one plan after another; the largest memory of the process so far:"
+        << std::endl;
     std::vector<Contender> contenders = {MakeHrl(checkpoint)};
     for (const Contender& other : MakeOthers())
     {
