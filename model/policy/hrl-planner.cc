@@ -26,11 +26,13 @@ class MiddlePlanner
     MiddlePlanner(const Topology& topology,
                   const std::vector<NodeId>& roots,
                   const PolicyWeights& weights,
-                  const RolloutOptions& options)
+                  const RolloutOptions& options,
+                  uint32_t bound)
         : m_topology(topology),
           m_roots(roots),
           m_weights(weights),
-          m_options(options)
+          m_options(options),
+          m_bound(bound)
     {
     }
 
@@ -80,11 +82,14 @@ class MiddlePlanner
     /// Push a plan together, and keep it if it is shorter. @param plan the plan
     void Keep(std::vector<WorkloadList> plan)
     {
-        ForestTimetable timetable(m_topology, m_roots, plan);
-        timetable.Shorten();
-        if (timetable.GetNRounds() < plan.size())
+        if (plan.size() > m_bound)
         {
-            plan = timetable.MakeRounds();
+            ForestTimetable timetable(m_topology, m_roots, plan);
+            timetable.Shorten(m_bound);
+            if (timetable.GetNRounds() < plan.size())
+            {
+                plan = timetable.MakeRounds();
+            }
         }
         if (m_best.empty() || plan.size() < m_best.size())
         {
@@ -113,6 +118,7 @@ class MiddlePlanner
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
     RolloutOptions m_options;           //!< how to choose
+    const uint32_t m_bound;             //!< no plan has fewer rounds
     std::vector<WorkloadList> m_best;   //!< the shortest plan so far
 };
 
@@ -126,7 +132,7 @@ PlanFromMiddle(const Topology& topology,
                uint32_t nMiddles)
 {
     const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    MiddlePlanner planner(topology, roots, weights, options);
+    MiddlePlanner planner(topology, roots, weights, options, bound);
     const PlanMiddle bare = MakeBareMiddle(topology, roots);
     const uint32_t leastOfBare = 2 * planner.CountRoundsNeeded(bare);
     // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then

@@ -173,12 +173,6 @@ PlanningEnvironment::GetRound() const
 }
 
 uint32_t
-PlanningEnvironment::GetNPorts() const
-{
-    return m_around.ports.size();
-}
-
-uint32_t
 PlanningEnvironment::GetNChunks() const
 {
     return m_nChunks;
@@ -583,6 +577,20 @@ PlanningEnvironment::UpdateOpen(uint32_t port)
 }
 
 void
+PlanningEnvironment::ListOpenPort(uint32_t port)
+{
+    const auto place = std::lower_bound(m_openPorts.begin(), m_openPorts.end(), port);
+    if (m_isOpen[port])
+    {
+        m_openPorts.insert(place, port);
+    }
+    else
+    {
+        m_openPorts.erase(place);
+    }
+}
+
+void
 PlanningEnvironment::RebuildOpenPorts()
 {
     m_openPorts.clear();
@@ -630,6 +638,10 @@ PlanningEnvironment::UseLinks()
             }
             m_portsOfOut[link].clear();
             continue;
+        }
+        if (m_topology.IsServer(m_topology.GetTarget(link)))
+        {
+            continue; // the receiver's own port, which is searched anew in any case
         }
         for (const uint32_t port : m_openPorts)
         {
@@ -736,11 +748,14 @@ PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadL
             SearchPort(changed); // there may be senders farther away, or other ways to them
         }
         UpdateOpen(changed);
+        if (wasOpen != m_isOpen[changed])
+        {
+            ListOpenPort(changed);
+        }
         const InPort& there = m_around.ports[changed];
         nLost += wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 &&
                  m_inNeed[there.server] > 0;
     }
-    RebuildOpenPorts();
     return nLost;
 }
 

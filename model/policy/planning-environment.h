@@ -65,7 +65,11 @@ class PlanningEnvironment
     /// @return the rounds begun
     uint32_t GetRound() const;
     /// @return the number of in-ports
-    uint32_t GetNPorts() const;
+    uint32_t GetNPorts() const
+    {
+        return m_around.ports.size();
+    }
+
     /// @return the number of chunks
     uint32_t GetNChunks() const;
 
@@ -193,6 +197,7 @@ class PlanningEnvironment
     void DropWhereUseless(NodeId sender);
     void MarkChanged(uint32_t port);
     void RebuildOpenPorts();
+    void ListOpenPort(uint32_t port);
     void SendPartial(NodeId sender, NodeId receiver, ChunkId chunk);
     void SendFinal(NodeId sender, NodeId receiver, ChunkId chunk);
     uint32_t CountRoundsToReceive(NodeId server) const;

@@ -194,6 +194,7 @@ class Rollout
                 m_view.AppendPort(port, m_rows);
                 std::copy(m_rows.begin(), m_rows.end(), &m_portRows[port * m_nPortFeatures]);
                 m_weights.Get(PolicyHead::PORT).Score(m_rows.data(), 1, &m_portScores[port]);
+                BreakTie(m_portScores[port]);
             }
         }
     }
@@ -257,9 +258,19 @@ class Rollout
         }
     }
 
+    /// Symmetric networks tie everywhere.
+    void BreakTie(float& score)
+    {
+        if (m_options.mode == RolloutMode::BEST)
+        {
+            score += 1e-4F * DrawUnit();
+        }
+    }
+
     uint32_t ScoreAndChoose(PolicyHead head, uint32_t nRows)
     {
         Score(head, nRows);
+        std::for_each(m_scores.begin(), m_scores.end(), [this](float& score) { BreakTie(score); });
         return Choose(head, nRows);
     }
 
@@ -272,11 +283,6 @@ class Rollout
         }
         if (m_options.mode == RolloutMode::BEST)
         {
-            // Symmetric networks tie everywhere.
-            for (float& score : m_scores)
-            {
-                score += 1e-4F * DrawUnit();
-            }
             return std::max_element(m_scores.begin(), m_scores.end()) - m_scores.begin();
         }
         return Sample(head, nRows);

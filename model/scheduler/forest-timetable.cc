@@ -120,12 +120,13 @@ ForestTimetable::CheckSize() const
 }
 
 std::size_t
-ForestTimetable::Shorten()
+ForestTimetable::Shorten(uint32_t enough)
 {
     const Senders senders =
         m_tasks.size() <= MOST_WORKLOADS_REROUTED ? Senders::ANYBODY : Senders::PARENT;
     std::size_t work = 0;
-    for (uint32_t nFailures = 0; nFailures < MOST_FAILURES && work <= MOST_WORK;)
+    for (uint32_t nFailures = 0;
+         nFailures < MOST_FAILURES && work <= MOST_WORK && m_nRounds > enough;)
     {
         const uint32_t nRounds = m_nRounds;
         PushTogether(senders);

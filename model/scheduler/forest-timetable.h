@@ -86,9 +86,10 @@ class ForestTimetable
     /**
      * Push the timetable together as long as that helps and is quick.
      *
+     * @param enough no fewer rounds are needed
      * @return how many workloads were placed
      */
-    std::size_t Shorten();
+    std::size_t Shorten(uint32_t enough = 0);
 
     /// @return the number of rounds
     uint32_t GetNRounds() const;
