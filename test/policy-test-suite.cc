@@ -526,7 +526,7 @@ class ChoicesTestCase : public TestCase
                 Walk(DrawState(topology, random), random);
             }
         }
-        NS_TEST_EXPECT_MSG_GT(m_nChoices, 100000, "choices");
+        NS_TEST_EXPECT_MSG_GT(m_nChoices, 50000, "choices");
     }
 
     /// Make random picks to the end and look at all that is offered on the way.
@@ -694,6 +694,7 @@ class RestTestCase : public TestCase
   private:
     void DoRun() override
     {
+        CheckRelay();
         TestRandom random(4);
         const PolicyWeights weights = PolicyWeights::MakeInitial(1);
         for (const Topology& topology : MakeNetworks(random, 150))
@@ -709,6 +710,18 @@ class RestTestCase : public TestCase
                 NS_TEST_EXPECT_MSG_EQ(FindFaultOfRest(state, plan), "", topology.GetName());
             }
         }
+    }
+
+    /// A partial sum that only a server without one can relay to the root.
+    void CheckRelay()
+    {
+        const Topology line = MakeLine(3);
+        AllReduceState state(line, {0});
+        state.Start(OwnWorkload{0, REDUCE, {1, 0}, {}}.Get());
+        state.EndRound();
+        const auto plan = PlanRestByPolicies(state, PolicyWeights::MakeInitial(1), {});
+        NS_TEST_EXPECT_MSG_EQ(FindFaultOfRest(state, plan), "", "server 1 relays");
+        NS_TEST_EXPECT_MSG_EQ(plan.size(), 4, "there and back");
     }
 };
 

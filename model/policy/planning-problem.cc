@@ -4,6 +4,7 @@
 
 #include "planning-problem.h"
 
+#include "ns3/broadcast-relays.h"
 #include "ns3/link-prices.h"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ MakeBroadcast(const BroadcastProblem& broadcast)
     problem.isOpen.assign(broadcast.nChunks, false);
     problem.parents.assign(broadcast.nChunks, std::vector<NodeId>(nServers, NO_SERVER));
     problem.partners.assign(broadcast.nChunks, NO_CHUNK);
-    problem.wants = broadcast.wants;
+    problem.wants = FindReceivers(broadcast); // who relays receives, too
     for (ChunkId chunk = 0; chunk < broadcast.nChunks; ++chunk)
     {
         for (NodeId server = nServers; server-- > 0;)
