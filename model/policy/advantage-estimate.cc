@@ -136,16 +136,13 @@ EstimateAdvantages(const std::vector<Episode>& episodes,
     AdvantageEstimate estimate;
     for (std::size_t i = 0; i < episodes.size(); ++i)
     {
-        std::vector<double> rounds =
-            EstimateRounds(episodes[i], weights, config.lambda, estimate);
-        const double lead =
-            FindMeanLength(episodes, i, config.rollouts) - episodes[i].nRounds;
+        std::vector<double> rounds = EstimateRounds(episodes[i], weights, config.lambda, estimate);
+        const double lead = FindMeanLength(episodes, i, config.rollouts) - episodes[i].nRounds;
         for (double& advantage : rounds)
         {
             advantage += config.group_weight * lead;
         }
-        estimate.ofDecisions.push_back(
-            EstimateDecisions(episodes[i], rounds, config.pick_lambda));
+        estimate.ofDecisions.push_back(EstimateDecisions(episodes[i], rounds, config.pick_lambda));
     }
     Normalize(episodes, config.most_advantage, estimate);
     return estimate;

@@ -8,9 +8,8 @@
 #include "advantage-estimate.h"
 #include "policy-rollout.h"
 
-#include <torch/torch.h>
-
 #include <cstdint>
+#include <torch/torch.h>
 #include <vector>
 
 namespace ns3::allreduce

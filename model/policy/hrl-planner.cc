@@ -19,6 +19,9 @@ namespace ns3::allreduce
 namespace
 {
 
+/// Other middles are tried until so many transfers have been planned: about a second.
+constexpr std::size_t MOST_TRANSFERS = 150'000;
+
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
 {
@@ -138,16 +141,17 @@ PlanFromMiddle(const Topology& topology,
     // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then
     // broken in other ways instead of trying other middles.
     const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
-    // Longer plans have smaller cores, which are easier to serve.
-    const uint32_t step = 1 + bound / 24;
-    for (uint32_t i = 0; i < std::max(1U, nMiddles); ++i)
+    const uint32_t nTries =
+        std::clamp<std::size_t>(MOST_TRANSFERS / (roots.size() * topology.GetNServers()),
+                                1,
+                                std::max(1U, nMiddles));
+    for (uint32_t i = 0; i < nTries && planner.IsWorthwhile(bound); ++i)
     {
-        const uint32_t nRounds = isBareEnough ? bound : bound + i * step;
-        if (!planner.IsWorthwhile(std::max(bound, i == 0 ? 0 : nRounds)))
-        {
-            break;
-        }
-        planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed),
+        // Longer plans have smaller cores, which are easier to serve: try all lengths that are
+        // shorter than the best plan, in large steps first.
+        const uint32_t nLengths = i == 0 ? 1 : planner.GetBest().size() - bound;
+        const uint32_t nRounds = isBareEnough ? bound : bound + i * (1 + bound / 24) % nLengths;
+        planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed + i),
                     nRounds,
                     options.seed + i);
     }

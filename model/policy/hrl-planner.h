@@ -50,8 +50,8 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
  * @throws InputError if servers are cut off
  */
 std::vector<WorkloadList> PlanRestByPolicies(const AllReduceState& state,
-                                       const PolicyWeights& weights,
-                                       const RolloutOptions& options);
+                                             const PolicyWeights& weights,
+                                             const RolloutOptions& options);
 
 } // namespace ns3::allreduce
 

@@ -38,9 +38,9 @@ HrlScheduler::GetTypeId()
                           MakeUintegerAccessor(&HrlScheduler::m_samples),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("Middles",
-                          "A plan is made from so many middles, for plans of other lengths; the "
-                          "shortest is taken. 0: its halves do not overlap.",
-                          UintegerValue(6),
+                          "A plan is made from so many middles, where that is quick, for plans of "
+                          "other lengths; the shortest is taken. 0: from one that has no cores.",
+                          UintegerValue(16),
                           MakeUintegerAccessor(&HrlScheduler::m_middles),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("Upper",

@@ -558,8 +558,8 @@ PlanningEnvironment::KeepRarest(uint32_t port, uint32_t most, std::vector<uint32
     m_keys.clear();
     for (const uint32_t item : items)
     {
-        const uint64_t rarity = item < m_nChunks ? m_spread.GetCounts()[item]
-                                                 : m_trees.CountLeft(item - m_nChunks);
+        const uint64_t rarity =
+            item < m_nChunks ? m_spread.GetCounts()[item] : m_trees.CountLeft(item - m_nChunks);
         m_keys.emplace_back(rarity * m_nChunks + (item + turn) % m_nChunks, item);
     }
     std::nth_element(m_keys.begin(), m_keys.begin() + most, m_keys.end());
@@ -753,8 +753,8 @@ PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadL
             ListOpenPort(changed);
         }
         const InPort& there = m_around.ports[changed];
-        nLost += wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 &&
-                 m_inNeed[there.server] > 0;
+        nLost +=
+            wasOpen && !m_isOpen[changed] && m_free[there.link] > 0 && m_inNeed[there.server] > 0;
     }
     return nLost;
 }

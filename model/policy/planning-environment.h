@@ -64,6 +64,7 @@ class PlanningEnvironment
     uint32_t GetRoundsNeeded() const;
     /// @return the rounds begun
     uint32_t GetRound() const;
+
     /// @return the number of in-ports
     uint32_t GetNPorts() const
     {
@@ -211,37 +212,38 @@ class PlanningEnvironment
     uint32_t m_totalInCapacity{0};    //!< of all servers
     uint32_t m_widest{0};             //!< the largest in-capacity of a server
 
-    ReduceTrees m_trees;             //!< what is left of the trees of open chunks
-    ChunkSpread m_spread;            //!< who has, or is sent, which final sum
-    RegionSupply m_regions;          //!< what comes into regions
-    BitMatrix m_isInPart;            //!< [part][chunk]: somebody there has, or is sent, the sum
-    BitMatrix m_held;                //!< [server][chunk]: can send the final sum from next round on
-    BitMatrix m_sendable;            //!< [server][chunk]: can send the final sum now
-    BitMatrix m_refused;             //!< [server][chunk]: has the final sum, or is sent it
-    BitMatrix m_mayLeave;            //!< [server][chunk]: may yet leave the core of its partner
-    BitMatrix m_isBound;             //!< [server][chunk]: has sent the sum, so it is in the core
-    std::vector<uint32_t> m_inNeed;  //!< by server: workloads it must yet receive
-    uint64_t m_nTransfersLeft{0};    //!< sum of m_inNeed
-    std::vector<bool> m_isSelected;  //!< by chunk: in this round
-    std::vector<uint64_t> m_active;  //!< by chunk: bits of the chunks that are offered
+    ReduceTrees m_trees;            //!< what is left of the trees of open chunks
+    ChunkSpread m_spread;           //!< who has, or is sent, which final sum
+    RegionSupply m_regions;         //!< what comes into regions
+    BitMatrix m_isInPart;           //!< [part][chunk]: somebody there has, or is sent, the sum
+    BitMatrix m_held;               //!< [server][chunk]: can send the final sum from next round on
+    BitMatrix m_sendable;           //!< [server][chunk]: can send the final sum now
+    BitMatrix m_refused;            //!< [server][chunk]: has the final sum, or is sent it
+    BitMatrix m_mayLeave;           //!< [server][chunk]: may yet leave the core of its partner
+    BitMatrix m_isBound;            //!< [server][chunk]: has sent the sum, so it is in the core
+    std::vector<uint32_t> m_inNeed; //!< by server: workloads it must yet receive
+    uint64_t m_nTransfersLeft{0};   //!< sum of m_inNeed
+    std::vector<bool> m_isSelected; //!< by chunk: in this round
+    std::vector<uint64_t> m_active; //!< by chunk: bits of the chunks that are offered
     std::vector<ChunkId> m_selectable; //!< see GetSelectableTrees
-    bool m_isAnyLeftOut{false};      //!< some tree is not selected
-    bool m_canLeave{false};          //!< some servers may leave cores
-    std::vector<uint16_t> m_nInCore; //!< by chunk without partner and server: its children there
+    bool m_isAnyLeftOut{false};        //!< some tree is not selected
+    bool m_canLeave{false};            //!< some servers may leave cores
+    std::vector<uint16_t> m_nInCore;   //!< by chunk without partner and server: its children there
     std::vector<Departure> m_departures; //!< see GetDepartures
-    Turn m_turn{Turn::SELECTED};     //!< what is offered
+    Turn m_turn{Turn::SELECTED};         //!< what is offered
 
-    std::vector<uint32_t> m_free;             //!< by directed link: workloads that it still takes
-    std::vector<uint32_t> m_nOpen;            //!< by server: workloads that it can still receive
-    uint32_t m_round{0};                      //!< rounds begun
-    uint32_t m_target{0};                     //!< rounds that the plan should take
-    uint32_t m_firstTarget{0};                //!< m_target at the start
-    double m_meanHolders{1};                  //!< at the beginning of the round
-    std::vector<uint32_t> m_nHoldersBefore;   //!< by chunk, at the beginning of the round
-    std::vector<std::pair<NodeId, ChunkId>> m_arriving; //!< partial sums sent in this round, and by whom
+    std::vector<uint32_t> m_free;           //!< by directed link: workloads that it still takes
+    std::vector<uint32_t> m_nOpen;          //!< by server: workloads that it can still receive
+    uint32_t m_round{0};                    //!< rounds begun
+    uint32_t m_target{0};                   //!< rounds that the plan should take
+    uint32_t m_firstTarget{0};              //!< m_target at the start
+    double m_meanHolders{1};                //!< at the beginning of the round
+    std::vector<uint32_t> m_nHoldersBefore; //!< by chunk, at the beginning of the round
+    std::vector<std::pair<NodeId, ChunkId>>
+        m_arriving;                     //!< partial sums sent in this round, and by whom
     std::vector<ChunkId> m_isCompleted; //!< chunks that this round makes final
 
-    std::vector<PortOptions> m_options;              //!< by port
+    std::vector<PortOptions> m_options; //!< by port
     std::vector<uint32_t> m_nCompeting; //!< by directed link: ports that could use it to be sent to
     std::vector<uint32_t> m_demand; //!< by directed link between switches: ports that count on it
     std::vector<std::vector<uint32_t>> m_portsOfOut; //!< by directed link: ports it is an option of

@@ -47,8 +47,8 @@ MakeHalf(const Topology& topology,
     problem.roots = roots;
     problem.isOpen = middle.isOpen;
     problem.parents = middle.parents;
-    problem.partners = middle.isSymmetric ? middle.partners
-                                          : std::vector<ChunkId>(roots.size(), NO_CHUNK);
+    problem.partners =
+        middle.isSymmetric ? middle.partners : std::vector<ChunkId>(roots.size(), NO_CHUNK);
     problem.nRounds = nRounds;
     SetPrices(problem);
     return problem;

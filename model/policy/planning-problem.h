@@ -45,7 +45,7 @@ struct PlanningProblem
     std::vector<float> prices;    //!< by link: in the proof of the bound, against the largest
     std::vector<uint32_t> partOf; //!< by server: its part in that proof (see PriceBound)
     uint32_t nParts{1};           //!< how many parts there are
-    uint32_t nRounds{0}; //!< rounds to be hoped for; 0: as few as possible
+    uint32_t nRounds{0};          //!< rounds to be hoped for; 0: as few as possible
 
     /// @return the number of chunks
     uint32_t GetNChunks() const

@@ -166,10 +166,9 @@ WriteCheckpoint(const std::string& path,
                                    {"training", record}};
     for (const PolicyHead head : POLICY_HEADS)
     {
-        json["networks"][GetPolicyHeadName(head)] = {
-            {"features", GetPolicyFeatures(head)},
-            {"hidden", PerceptronWeights::HIDDEN},
-            {"weights", weights.Get(head).values}};
+        json["networks"][GetPolicyHeadName(head)] = {{"features", GetPolicyFeatures(head)},
+                                                     {"hidden", PerceptronWeights::HIDDEN},
+                                                     {"weights", weights.Get(head).values}};
     }
     WriteFileAtomically(path, json.dump() + "\n");
 }

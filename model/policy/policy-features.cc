@@ -15,26 +15,26 @@ namespace ns3::allreduce
 /// What the features of a port are made of.
 struct PolicyView::PortFacts
 {
-    uint32_t nSenders;       //!< who could send to it
-    uint32_t nFinals;        //!< final sums it could receive
-    uint32_t nPartials;      //!< partial sums it could receive
-    float slack;             //!< of its server
-    float regionSlack;       //!< of its server's tightest region
-    float missing;           //!< share of workloads that its server must yet receive
-    float open;              //!< share of its server's ports
-    uint32_t fewestRivals;   //!< ports that compete for a sender, at least
-    float meanShare;         //!< mean of one over the ports that compete for a sender
-    uint32_t leastDistance;  //!< of a sender
-    bool isDirect;           //!< between servers
-    uint32_t nElsewhere;     //!< options at its server's other ports
-    float rarest;            //!< final sum, against the mean
-    float time;              //!< against the target
-    float freeOut;           //!< share of its server's out-ports
-    uint32_t nNearest;       //!< senders at the least distance
-    float outSlack;          //!< of its server, in sending
-    bool isLeaving;          //!< what is offered lets a server leave a core
-    float capacity;          //!< of its server, against the widest
-    float price;             //!< of its link, in the proof of the bound
+    uint32_t nSenders;      //!< who could send to it
+    uint32_t nFinals;       //!< final sums it could receive
+    uint32_t nPartials;     //!< partial sums it could receive
+    float slack;            //!< of its server
+    float regionSlack;      //!< of its server's tightest region
+    float missing;          //!< share of workloads that its server must yet receive
+    float open;             //!< share of its server's ports
+    uint32_t fewestRivals;  //!< ports that compete for a sender, at least
+    float meanShare;        //!< mean of one over the ports that compete for a sender
+    uint32_t leastDistance; //!< of a sender
+    bool isDirect;          //!< between servers
+    uint32_t nElsewhere;    //!< options at its server's other ports
+    float rarest;           //!< final sum, against the mean
+    float time;             //!< against the target
+    float freeOut;          //!< share of its server's out-ports
+    uint32_t nNearest;      //!< senders at the least distance
+    float outSlack;         //!< of its server, in sending
+    bool isLeaving;         //!< what is offered lets a server leave a core
+    float capacity;         //!< of its server, against the widest
+    float price;            //!< of its link, in the proof of the bound
 };
 
 /// What the features of a sender are made of.
@@ -48,7 +48,7 @@ struct PolicyView::SenderFacts
     float rarest;         //!< final sum, against the mean
     float rare;           //!< share of its final sums that are rarer than the mean
     float freeOut;        //!< share of its out-ports
-    float openIn;         //!< share of its in-ports
+    float openShare;      //!< share of its in-ports
     float missing;        //!< share of workloads that it must yet receive
     float time;           //!< against the target
     uint32_t nCandidates; //!< senders
@@ -63,26 +63,26 @@ struct PolicyView::SenderFacts
 /// What the features of an item are made of.
 struct PolicyView::ItemFacts
 {
-    bool isPartial;            //!< to be merged
-    bool isLeaving;            //!< a final sum that lets the receiver leave a core
-    bool isNotBegun;           //!< the sender is the root and nobody else has it
-    float holders;             //!< share of servers that have the final sum
-    float overMean;            //!< holders, against the mean
-    float gain;                //!< holders won in this round
-    ChunkSpread::Lack lack;    //!< of the final sum around the receiver
-    float frontier;            //!< share of those lacking it that it has come near to
-    float time;                //!< against the target
-    float slack;               //!< of the receiver
-    float outSlack;            //!< of the sender
-    float regionSlack;         //!< of the regions that it would be new to
-    uint32_t nLeft;            //!< partial sums of the chunk that are left
-    uint32_t height;           //!< depth of the deepest of them
-    uint32_t depth;            //!< of the sender in the tree
-    uint32_t nBlocked;         //!< partial sums that the receiver still waits for
-    bool isLast;               //!< the chunk is final after it
-    bool isRoot;               //!< the receiver is the root
-    float logRarity;           //!< log of servers over holders
-    bool isDetour;             //!< the receiver's part has it, the sender is in another one
+    bool isPartial;         //!< to be merged
+    bool isLeaving;         //!< a final sum that lets the receiver leave a core
+    bool isNotBegun;        //!< the sender is the root and nobody else has it
+    float holders;          //!< share of servers that have the final sum
+    float overMean;         //!< holders, against the mean
+    float gain;             //!< holders won in this round
+    ChunkSpread::Lack lack; //!< of the final sum around the receiver
+    float frontier;         //!< share of those lacking it that it has come near to
+    float time;             //!< against the target
+    float slack;            //!< of the receiver
+    float outSlack;         //!< of the sender
+    float regionSlack;      //!< of the regions that it would be new to
+    uint32_t nLeft;         //!< partial sums of the chunk that are left
+    uint32_t height;        //!< depth of the deepest of them
+    uint32_t depth;         //!< of the sender in the tree
+    uint32_t nBlocked;      //!< partial sums that the receiver still waits for
+    bool isLast;            //!< the chunk is final after it
+    bool isRoot;            //!< the receiver is the root
+    float logRarity;        //!< log of servers over holders
+    bool isDetour;          //!< the receiver's part has it, the sender is in another one
 };
 
 /// What the features of a flow-tree are made of.
@@ -193,7 +193,7 @@ const Feature<Sender> SENDER_FEATURES[] = {
     {"share of its final sums that are rarer than the mean",
      [](const Sender& s) { return s.rare; }},
     {"share of its out-ports still free", [](const Sender& s) { return s.freeOut; }},
-    {"share of its in-ports still open", [](const Sender& s) { return s.openIn; }},
+    {"share of its in-ports still open", [](const Sender& s) { return s.openShare; }},
     {"share of chunks it misses itself", [](const Sender& s) { return s.missing; }},
     {"its slack in sending", [](const Sender& s) { return s.outSlack; }},
     {"its slack in receiving", [](const Sender& s) { return s.slack; }},
@@ -481,7 +481,7 @@ PolicyView::FindSenderFacts(uint32_t port, const PlanningEnvironment::Sender& se
     facts.rarest = facts.nFinals > 0 ? std::min(4.0F, Share(rarest, m_env.m_meanHolders)) : 0;
     facts.rare = Share(nRare, facts.nFinals);
     facts.freeOut = Share(CountFreeOut(sender.server), m_env.m_around.outCapacity[sender.server]);
-    facts.openIn = Share(m_env.m_nOpen[sender.server], m_env.m_around.inCapacity[sender.server]);
+    facts.openShare = Share(m_env.m_nOpen[sender.server], m_env.m_around.inCapacity[sender.server]);
     facts.missing = Share(m_env.m_inNeed[sender.server], m_env.m_nChunks);
     facts.time = GetTime();
     facts.nCandidates = options.senders.size();
@@ -536,8 +536,8 @@ PolicyView::FindItemFacts(uint32_t port,
     facts.isNotBegun = holders == 1;
     facts.logRarity = std::log2(n / holders) / 7;
     const std::vector<uint32_t>& partOf = m_env.m_problem.partOf;
-    facts.isDetour = partOf[sender.server] != partOf[receiver] &&
-                     m_env.m_isInPart.Test(partOf[receiver], item);
+    facts.isDetour =
+        partOf[sender.server] != partOf[receiver] && m_env.m_isInPart.Test(partOf[receiver], item);
     facts.lack = m_env.m_spread.FindLack(port, item);
     facts.frontier = Share(m_env.m_spread.CountFrontier(item), n - holders);
     facts.regionSlack =
@@ -600,9 +600,9 @@ PolicyView::WriteTrees(std::vector<float>& rows) const
         facts.nLeft = m_env.m_trees.CountLeft(chunk);
         facts.isOpen = facts.nLeft > 0;
         facts.left = facts.nLeft / n;
-        facts.rank = Share(std::lower_bound(lefts.begin(), lefts.end(), facts.nLeft) -
-                               lefts.begin(),
-                           lefts.size());
+        facts.rank =
+            Share(std::lower_bound(lefts.begin(), lefts.end(), facts.nLeft) - lefts.begin(),
+                  lefts.size());
         facts.height = m_env.m_trees.GetHeight(chunk);
         facts.rootSlack = GetSlack(root);
         facts.rootOutSlack = GetOutSlack(root);

@@ -53,7 +53,11 @@ FindFeature(const Rule& rule)
     const auto name = std::find(names.begin(), names.end(), rule.feature);
     if (name == names.end())
     {
-        FailInput("network \"", GetPolicyHeadName(rule.head), "\": no feature \"", rule.feature, "\"");
+        FailInput("network \"",
+                  GetPolicyHeadName(rule.head),
+                  "\": no feature \"",
+                  rule.feature,
+                  "\"");
     }
     return name - names.begin();
 }

@@ -81,7 +81,7 @@ class Rollout
         if (m_episode)
         {
             m_episode->nRounds = nRounds;
-            m_episode->selectedShare = nRounds > 0 ? m_episode->selectedShare / nRounds : 1;
+            m_episode->selectedShare = m_nSelectable > 0 ? m_nSelected / double(m_nSelectable) : 1;
         }
     }
 
@@ -147,16 +147,15 @@ class Rollout
             }
         }
         m_environment.SelectTrees(selected);
-        if (m_episode)
-        {
-            m_episode->selectedShare +=
-                std::count(selected.begin(), selected.end(), true) / double(nTrees);
-        }
+        m_nSelectable += nTrees;
+        m_nSelected += std::count(selected.begin(), selected.end(), true);
     }
 
     bool ChooseTree(uint32_t tree)
     {
-        const float probability = 1 / (1 + std::exp(-m_scores[tree]));
+        const bool isSampled = m_options.mode == RolloutMode::SAMPLE;
+        const float score = m_scores[tree] / (isSampled ? m_options.temperature : 1);
+        const float probability = 1 / (1 + std::exp(-score));
         switch (m_options.mode)
         {
         case RolloutMode::BEST:
@@ -317,13 +316,8 @@ class Rollout
     {
         const std::size_t nFeatures = m_weights.Get(head).nInputs;
         std::vector<float>& rows = m_episode->rows[static_cast<std::size_t>(head)];
-        m_episode->decisions.push_back({head,
-                                        nRows,
-                                        choice,
-                                        m_environment.GetRound() - 1,
-                                        rows.size() / nFeatures,
-                                        logP,
-                                        0});
+        m_episode->decisions.push_back(
+            {head, nRows, choice, m_environment.GetRound() - 1, rows.size() / nFeatures, logP, 0});
         const auto first = m_rows.begin() + firstRow * nFeatures;
         rows.insert(rows.end(), first, first + nRows * nFeatures);
     }
@@ -347,6 +341,8 @@ class Rollout
     std::vector<float> m_scores;        //!< of the present choice
     std::vector<uint32_t> m_items;      //!< of the present choice
     bool m_hasDecidedInPick{false};     //!< the present pick was recorded
+    uint64_t m_nSelectable{0};          //!< trees that the upper policy was asked about
+    uint64_t m_nSelected{0};            //!< those that it selected
 };
 
 } // namespace

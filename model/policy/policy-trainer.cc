@@ -45,6 +45,18 @@ GetMostRounds(const PlanningProblem& problem)
     return 3 * problem.GetNChunks() + 20;
 }
 
+/// @return the names of the features of all networks
+std::vector<std::vector<std::string>>
+ListAllFeatures()
+{
+    std::vector<std::vector<std::string>> all;
+    for (const PolicyHead head : POLICY_HEADS)
+    {
+        all.push_back(GetPolicyFeatures(head));
+    }
+    return all;
+}
+
 /// What a loss is made of: log-probabilities of the choices, and their mean entropy.
 struct PolicyOutput
 {
@@ -431,6 +443,7 @@ PolicyTrainer::Save(const std::string& path) const
         archive.write(key, torch::IValue(value));
     };
     nlohmann::ordered_json numbers = {{"config", m_impl->config.ToJson()},
+                                      {"features", ListAllFeatures()},
                                       {"iteration", m_impl->iteration},
                                       {"decisions", m_impl->nDecisions}};
     if (std::isfinite(m_impl->bestValidation))
@@ -467,6 +480,10 @@ PolicyTrainer::Load(const std::string& path)
         if (numbers["config"] != nlohmann::json(m_impl->config.ToJson()))
         {
             FailInput("training state ", path, ": made with another configuration");
+        }
+        if (numbers["features"] != nlohmann::json(ListAllFeatures()))
+        {
+            FailInput("training state ", path, ": made with other features of the networks");
         }
         m_impl->iteration = numbers["iteration"];
         m_impl->nDecisions = numbers["decisions"];

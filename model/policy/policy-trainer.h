@@ -19,20 +19,20 @@ namespace ns3::allreduce
 /// How training goes: a line of its log.
 struct TrainingProgress
 {
-    uint32_t iteration{0};       //!< iterations done
-    double meanReturn{0};        //!< mean sum of an episode's rewards
-    double excessRounds{0};      //!< mean rounds over the least possible, while sampling
-    double selectedShare{0};     //!< of the trees that the upper policy selected
-    double entropy{0};           //!< mean entropy of the lower policy's choices
-    double upperEntropy{0};      //!< mean entropy of the upper policy's choices
-    double kl{0};                //!< how far the update moved the policies, approximately
-    double clipFraction{0};      //!< share of the decisions that PPO clipped
-    double explainedVariance{0}; //!< of the returns, by the critic
-    uint64_t nDecisions{0};      //!< made so far
-    bool isValidated{false};     //!< the next two are there
-    double validation{0};        //!< of the present weights; see Validate
+    uint32_t iteration{0};        //!< iterations done
+    double meanReturn{0};         //!< mean sum of an episode's rewards
+    double excessRounds{0};       //!< mean rounds over the least possible, while sampling
+    double selectedShare{0};      //!< of the trees that the upper policy selected
+    double entropy{0};            //!< mean entropy of the lower policy's choices
+    double upperEntropy{0};       //!< mean entropy of the upper policy's choices
+    double kl{0};                 //!< how far the update moved the policies, approximately
+    double clipFraction{0};       //!< share of the decisions that PPO clipped
+    double explainedVariance{0};  //!< of the returns, by the critic
+    uint64_t nDecisions{0};       //!< made so far
+    bool isValidated{false};      //!< the next two are there
+    double validation{0};         //!< of the present weights; see Validate
     double validationAveraged{0}; //!< of the averaged weights
-    bool isBest{false};          //!< the best validation so far
+    bool isBest{false};           //!< the best validation so far
 };
 
 /**

@@ -19,8 +19,8 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr double STEEPNESS = 8;     //!< how prices grow with load
-constexpr uint32_t N_SWEEPS = 3;    //!< how often every chunk chooses its tree
+constexpr double STEEPNESS = 8;      //!< how prices grow with load
+constexpr uint32_t N_SWEEPS = 3;     //!< how often every chunk chooses its tree
 constexpr double LEAST_PRICE = 1e-4; //!< of ways that cost nothing the shorter one is better
 
 /// Chooses the trees of a state's open chunks.
@@ -134,14 +134,14 @@ class ReduceTreeChooser
         }
     }
 
-    const AllReduceState& m_state;                   //!< what has been done
-    PlanningProblem& m_problem;                      //!< what is left
-    TreeGrower m_grower;                             //!< finds trees
-    RootedTree m_tree;                               //!< the one found last
-    std::vector<double> m_load;                      //!< by directed link
-    double m_most{1};                                //!< the largest load by capacity so far
-    std::vector<std::vector<DirectedLinkId>> m_use;  //!< by chunk: links of its tree
-    std::mt19937_64 m_random;                        //!< where chance comes from
+    const AllReduceState& m_state;                  //!< what has been done
+    PlanningProblem& m_problem;                     //!< what is left
+    TreeGrower m_grower;                            //!< finds trees
+    RootedTree m_tree;                              //!< the one found last
+    std::vector<double> m_load;                     //!< by directed link
+    double m_most{1};                               //!< the largest load by capacity so far
+    std::vector<std::vector<DirectedLinkId>> m_use; //!< by chunk: links of its tree
+    std::mt19937_64 m_random;                       //!< where chance comes from
 };
 
 /// @return by node: the same number for those that links which are up join

@@ -47,7 +47,8 @@ class ReduceTrees
         return m_nAwaited[Index(server, chunk)];
     }
 
-    /// @return whether a server has merged something @param server the server @param chunk the chunk
+    /// @return whether a server has merged something @param server the server @param chunk the
+    /// chunk
     bool HasMerged(NodeId server, ChunkId chunk) const
     {
         return m_hasMerged.Test(server, chunk);
@@ -78,7 +79,8 @@ class ReduceTrees
         return m_ready[std::size_t{sender} * m_nServers + receiver];
     }
 
-    /// A server sends its partial sum to its parent. @param sender the server @param chunk the chunk
+    /// A server sends its partial sum to its parent. @param sender the server @param chunk the
+    /// chunk
     void Send(NodeId sender, ChunkId chunk);
 
     /**
@@ -110,17 +112,17 @@ class ReduceTrees
     void Forget(NodeId server, ChunkId chunk);
     bool Detach(NodeId server, ChunkId chunk);
 
-    const PlanningProblem& m_problem;          //!< says where partial sums go
-    const uint32_t m_nServers;                 //!< number of servers
-    BitMatrix m_isPending;                     //!< [server][chunk]: has yet to send
-    BitMatrix m_hasMerged;                     //!< [server][chunk]: somebody's has arrived
-    std::vector<uint16_t> m_nAwaited;          //!< by chunk and server
-    std::vector<uint16_t> m_depth;             //!< by chunk and server
-    std::vector<uint32_t> m_nLeft;             //!< by chunk
-    std::vector<uint32_t> m_height;            //!< by chunk
+    const PlanningProblem& m_problem;              //!< says where partial sums go
+    const uint32_t m_nServers;                     //!< number of servers
+    BitMatrix m_isPending;                         //!< [server][chunk]: has yet to send
+    BitMatrix m_hasMerged;                         //!< [server][chunk]: somebody's has arrived
+    std::vector<uint16_t> m_nAwaited;              //!< by chunk and server
+    std::vector<uint16_t> m_depth;                 //!< by chunk and server
+    std::vector<uint32_t> m_nLeft;                 //!< by chunk
+    std::vector<uint32_t> m_height;                //!< by chunk
     std::vector<std::vector<uint32_t>> m_nAtDepth; //!< by chunk and depth: pending servers
-    std::vector<uint32_t> m_nPending;          //!< by server
-    std::vector<std::vector<ChunkId>> m_ready; //!< by sender and receiver
+    std::vector<uint32_t> m_nPending;              //!< by server
+    std::vector<std::vector<ChunkId>> m_ready;     //!< by sender and receiver
 };
 
 } // namespace ns3::allreduce

@@ -174,8 +174,7 @@ TrainingConfig::DescribeKeys()
     const TrainingConfig defaults;
     ForEachKey(defaults,
                [&](const char* key, const auto& member, const Range& range, const char* meaning) {
-                   text << key << ": " << meaning << "; default "
-                        << nlohmann::json(member).dump();
+                   text << key << ": " << meaning << "; default " << nlohmann::json(member).dump();
                    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(member)>>)
                    {
                        text << ", " << range.least << " to " << range.most;

@@ -115,7 +115,10 @@ ForestTimetable::CheckSize() const
 {
     if (m_roots.size() * m_nServers > UINT32_MAX / 2)
     {
-        FailInput(m_roots.size(), " chunks on ", m_nServers, " servers: too many for one timetable");
+        FailInput(m_roots.size(),
+                  " chunks on ",
+                  m_nServers,
+                  " servers: too many for one timetable");
     }
 }
 

@@ -106,6 +106,7 @@ class ForestTimetable
 
     /// Refuse more workloads than there are numbers for.
     void CheckSize() const;
+
     /// @return the index of a chunk and a server
     uint32_t GetIndex(ChunkId chunk, NodeId server) const
     {

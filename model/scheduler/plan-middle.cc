@@ -146,7 +146,7 @@ class CoreChooser
         ChunkId chunk;                                    //!< the open one of a pair
         Half whereOpen;                                   //!< where the chunk is open
         Half whereSettled;                                //!< where it, or its partner, is settled
-        bool hasCore;                              //!< more than the root
+        bool hasCore;                                     //!< more than the root
         std::vector<std::pair<Half, DirectedLinkId>> use; //!< of the links
     };
 
@@ -176,11 +176,8 @@ class CoreChooser
                 m_hasSingles = true;
                 isOpen = !isOpen;
                 m_middle.isOpen[chunk] = isOpen;
-                m_choices.push_back({chunk,
-                                     isOpen ? SECOND : FIRST,
-                                     isOpen ? FIRST : SECOND,
-                                     false,
-                                     {}});
+                m_choices.push_back(
+                    {chunk, isOpen ? SECOND : FIRST, isOpen ? FIRST : SECOND, false, {}});
             }
         }
     }
@@ -273,10 +270,7 @@ class CoreChooser
             const bool isIn =
                 choice.hasCore && m_isBetterIn[server] && parents[parent] != NO_SERVER;
             parents[server] = isIn ? parent : NO_SERVER;
-            Use(choice,
-                isIn ? choice.whereOpen : choice.whereSettled,
-                m_tree.comeBy[server],
-                isIn);
+            Use(choice, isIn ? choice.whereOpen : choice.whereSettled, m_tree.comeBy[server], isIn);
         }
     }
 

@@ -25,10 +25,10 @@ constexpr ChunkId NO_CHUNK = std::numeric_limits<ChunkId>::max();
  *
  * @brief The state in the middle of a plan, from which both of its halves can be planned forwards.
  *
- * In the middle every chunk has a *core*: some servers, its root among them. A chunk is *settled* if
- * its sum is final and the core holds it; the others get it in the second half. A chunk is *open* if
- * all partial sums are at the core, one at each of its servers; the second half merges them at the
- * root and then broadcasts the sum.
+ * In the middle every chunk has a *core*: some servers, its root among them. A chunk is *settled*
+ * if its sum is final and the core holds it; the others get it in the second half. A chunk is
+ * *open* if all partial sums are at the core, one at each of its servers; the second half merges
+ * them at the root and then broadcasts the sum.
  *
  * The second half is played forwards from this state. The first half, read backwards and with every
  * path reversed, is the same kind of problem, with settled and open exchanged: a broadcast read
