@@ -19,8 +19,10 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Other middles are tried until so many transfers have been planned: about a second.
-constexpr std::size_t MOST_TRANSFERS = 150'000;
+/// Other middles are tried until so many transfers have been planned: less than a second.
+constexpr std::size_t MOST_TRANSFERS = 60'000;
+/// Likewise, where plans can be at the bound: hardly any takes a second try.
+constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -141,10 +143,9 @@ PlanFromMiddle(const Topology& topology,
     // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then
     // broken in other ways instead of trying other middles.
     const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
-    const uint32_t nTries =
-        std::clamp<std::size_t>(MOST_TRANSFERS / (roots.size() * topology.GetNServers()),
-                                1,
-                                std::max(1U, nMiddles));
+    const std::size_t nTransfers = roots.size() * topology.GetNServers();
+    const uint32_t nTries = std::clamp<std::size_t>(
+        (isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS) / nTransfers, 1, std::max(1U, nMiddles));
     for (uint32_t i = 0; i < nTries && planner.IsWorthwhile(bound); ++i)
     {
         // Longer plans have smaller cores, which are easier to serve: try all lengths that are

@@ -42,6 +42,7 @@ struct TrainingConfig
                                         "jellyfish:12,4,2,502",
                                         "jellyfish:14,4,1,503",
                                         "jellyfish:16,4,2,505",
+                                        "jellyfish:20,5,3,507",
                                         "fattree:4"};
     uint32_t validation_seeds{3};   //!< problems on each of these
     uint32_t validation_drawn{120};  //!< problems drawn to validate
