@@ -33,18 +33,6 @@ struct BroadcastProblem
     BitMatrix wants;                   //!< [server][chunk]: must have it in the end
 };
 
-/**
- * @ingroup allreduce
- *
- * @brief What a broadcast must leave to something else that goes on at the same time. Only planners
- * that say so keep to it.
- */
-struct BroadcastLimits
-{
-    std::vector<uint32_t> firstRounds;        //!< by chunk: sent from this round on, counted from 0
-    std::vector<std::vector<uint32_t>> taken; //!< [round][directed link]: capacity used by others
-};
-
 /// @ingroup allreduce
 /// Broadcast workloads, round by round, that solve a BroadcastProblem.
 using BroadcastPlan = std::vector<WorkloadList>;

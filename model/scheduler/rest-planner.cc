@@ -247,45 +247,7 @@ class Compactor
     std::vector<DirectedLinkId> m_links;       //!< of the present workload
 };
 
-/// @return what the broadcast must leave to the reduce @param reduceRounds the reduce
-BroadcastLimits
-FindLimitsBeside(const AllReduceState& state, const std::vector<WorkloadList>& reduceRounds)
-{
-    const Topology& topology = state.GetTopology();
-    BroadcastLimits limits;
-    limits.firstRounds.resize(state.GetNChunks(), 0);
-    for (uint32_t round = 0; round < reduceRounds.size(); ++round)
-    {
-        limits.taken.emplace_back(topology.GetNDirectedLinks(), 0);
-        for (std::size_t i = 0; i < reduceRounds[round].GetSize(); ++i)
-        {
-            const Workload workload = reduceRounds[round].Get(i);
-            limits.firstRounds[workload.chunk] = round + 1;
-            for (const NodeId* node = workload.path.begin(); node + 1 != workload.path.end();
-                 ++node)
-            {
-                ++limits.taken.back()[*topology.FindDirectedLink(*node, *(node + 1))];
-            }
-        }
-    }
-    return limits;
-}
-
 } // namespace
-
-std::vector<WorkloadList>
-PlanOverlapping(const AllReduceState& state,
-                const BroadcastPlanner& reducePlanner,
-                const LimitedBroadcastPlanner& broadcastPlanner)
-{
-    std::vector<WorkloadList> reduceRounds =
-        DropEmptyReduces(state, Mirror(reducePlanner(MakeMirroredReduce(state))));
-    // A mirrored plan does everything as late as possible: early, it leaves the broadcast more.
-    reduceRounds = Compactor(state).Compact({&reduceRounds});
-    const std::vector<WorkloadList> broadcastRounds =
-        broadcastPlanner(MakeBroadcast(state), FindLimitsBeside(state, reduceRounds));
-    return Compactor(state).Compact({&reduceRounds, &broadcastRounds});
-}
 
 std::vector<WorkloadList>
 PlanByMirroring(const AllReduceState& state, const BroadcastPlanner& planner)

@@ -34,27 +34,6 @@ using BroadcastPlanner = std::function<BroadcastPlan(const BroadcastProblem&)>;
 std::vector<WorkloadList> PlanByMirroring(const AllReduceState& state,
                                           const BroadcastPlanner& planner);
 
-/// Solves a BroadcastProblem within limits.
-using LimitedBroadcastPlanner =
-    std::function<BroadcastPlan(const BroadcastProblem&, const BroadcastLimits&)>;
-
-/**
- * @ingroup allreduce
- *
- * Like PlanByMirroring, but each chunk is broadcast as soon as its sum is final, with the links
- * that the reduce leaves free. That is worth something if the reduce ends early for some chunks,
- * late for others: if their trees are staggered.
- *
- * @param state any state in which no workload is in flight
- * @param reducePlanner plans the reduce, read backwards
- * @param broadcastPlanner plans the broadcast beside it
- * @return the rounds that are left
- * @throws InputError if servers are cut off
- */
-std::vector<WorkloadList> PlanOverlapping(const AllReduceState& state,
-                                          const BroadcastPlanner& reducePlanner,
-                                          const LimitedBroadcastPlanner& broadcastPlanner);
-
 /**
  * @ingroup allreduce
  *
