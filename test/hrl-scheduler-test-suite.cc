@@ -181,8 +181,8 @@ class ShippedPolicyTestCase : public TestCase
             CheckUniform(ParseTopology(spec));
         }
         CheckUneven("bcube:3,1", 22);
-        CheckUneven("dcell:3,1", 30);
-        CheckUneven("bcube:4,1", 38);
+        CheckUneven("dcell:3,1", 32);
+        CheckUneven("bcube:4,1", 39);
         CheckUneven("dcell:4,1", 52);
     }
 

@@ -40,7 +40,7 @@ HrlScheduler::GetTypeId()
             .AddAttribute("Middles",
                           "A plan is made from so many middles, where that is quick, for plans of "
                           "other lengths; the shortest is taken. 0: from one that has no cores.",
-                          UintegerValue(16),
+                          UintegerValue(48),
                           MakeUintegerAccessor(&HrlScheduler::m_middles),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("Upper",
