@@ -117,10 +117,9 @@ class TrainingLog
     {
         std::ostringstream line;
         line << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
-             << progress.meanReturn << "," << progress.excessRounds << ","
-             << progress.selectedShare << "," << progress.entropy << "," << progress.upperEntropy
-             << "," << progress.kl << "," << progress.clipFraction << ","
-             << progress.explainedVariance << ",";
+             << progress.meanReturn << "," << progress.excessRounds << "," << progress.selectedShare
+             << "," << progress.entropy << "," << progress.upperEntropy << "," << progress.kl << ","
+             << progress.clipFraction << "," << progress.explainedVariance << ",";
         if (progress.isValidated)
         {
             line << progress.validation << "," << progress.validationAveraged;
@@ -209,10 +208,9 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
         if (progress.isValidated)
         {
             std::cout << "iteration " << progress.iteration << ": " << progress.excessRounds
-                      << " rounds over the least while sampling; validation "
-                      << progress.validation << ", averaged "
-                      << progress.validationAveraged << (progress.isBest ? " (best)" : "")
-                      << std::endl;
+                      << " rounds over the least while sampling; validation " << progress.validation
+                      << ", averaged " << progress.validationAveraged
+                      << (progress.isBest ? " (best)" : "") << std::endl;
         }
         const bool isLast = progress.iteration == config.iterations;
         if (progress.isBest || isLast)

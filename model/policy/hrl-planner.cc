@@ -144,8 +144,10 @@ PlanFromMiddle(const Topology& topology,
     // broken in other ways instead of trying other middles.
     const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
     const std::size_t nTransfers = roots.size() * topology.GetNServers();
-    const uint32_t nTries = std::clamp<std::size_t>(
-        (isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS) / nTransfers, 1, std::max(1U, nMiddles));
+    const uint32_t nTries =
+        std::clamp<std::size_t>((isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS) / nTransfers,
+                                1,
+                                std::max(1U, nMiddles));
     for (uint32_t i = 0; i < nTries && planner.IsWorthwhile(bound); ++i)
     {
         // Longer plans have smaller cores, which are easier to serve: try all lengths that are

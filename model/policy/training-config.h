@@ -45,7 +45,7 @@ struct TrainingConfig
                                         "jellyfish:20,5,3,507",
                                         "fattree:4"};
     uint32_t validation_seeds{3};   //!< problems on each of these
-    uint32_t validation_drawn{120};  //!< problems drawn to validate
+    uint32_t validation_drawn{120}; //!< problems drawn to validate
     uint32_t validation_every{10};  //!< iterations
     uint32_t validation_from{20};   //!< iterations before the first
     double several_chunks{0.7};     //!< problems with m > 1
