@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "evaluation-networks.h"
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/link-prices.h"
@@ -283,24 +284,11 @@ class TreePackingTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const std::string spec : {"bcube:3,1",
-                                       "bcube:4,1",
-                                       "bcube:5,1",
-                                       "bcube:3,2",
-                                       "dcell:3,1",
-                                       "dcell:4,1",
-                                       "dcell:5,1",
-                                       "dcell:2,2",
-                                       "jellyfish:10,3,2",
-                                       "jellyfish:16,4,2",
-                                       "jellyfish:20,4,1",
-                                       "jellyfish:20,5,3"})
+        for (const auto& cases : {MakeDegradedCases(1), MakeMixedCases(1)})
         {
-            const Topology topology = ParseTopology(spec);
-            for (uint32_t seed = 1; seed <= 5; ++seed)
+            for (const EvaluationCase& changed : cases)
             {
-                Check(Degrade(topology, seed % 2 == 1 ? 0.05 : 0.1, seed));
-                Check(MixCapacity(topology, 0.3, seed));
+                Check(changed.topology);
             }
         }
     }

@@ -21,7 +21,7 @@ namespace
 
 /// Other middles are tried until so many transfers have been planned: less than a second.
 constexpr std::size_t MOST_TRANSFERS = 60'000;
-/// Likewise, where plans can be at the bound: hardly any takes a second try.
+/// Likewise, where plans can be at the bound and mostly are at the first try.
 constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 
 /// Plans one AllReduce from several middles.

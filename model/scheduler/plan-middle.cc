@@ -6,6 +6,8 @@
 
 #include "tree-grower.h"
 
+#include "ns3/allreduce-schedule.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -287,15 +289,6 @@ class CoreChooser
     std::vector<bool> m_isBetterIn;     //!< by server: if its parent is in the core
 };
 
-/// @return a workload's path, backwards
-Path
-ReversePath(const Workload& workload)
-{
-    Path path(workload.path.begin(), workload.path.end());
-    std::reverse(path.begin(), path.end());
-    return path;
-}
-
 } // namespace
 
 PlanMiddle
@@ -335,17 +328,15 @@ JoinHalves(const std::vector<WorkloadList>& firstMirrored,
            const std::vector<ChunkId>& partners)
 {
     std::vector<WorkloadList> plan;
-    for (auto round = firstMirrored.rbegin(); round != firstMirrored.rend(); ++round)
+    for (const WorkloadList& round : Mirror(firstMirrored))
     {
         plan.emplace_back();
-        for (std::size_t i = 0; i < round->GetSize(); ++i)
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
-            const Workload workload = round->Get(i);
+            Workload workload = round.Get(i);
             const ChunkId partner = partners[workload.chunk];
-            plan.back().Add(partner == NO_CHUNK ? workload.chunk : partner,
-                            workload.kind == WorkloadKind::REDUCE ? WorkloadKind::BROADCAST
-                                                                  : WorkloadKind::REDUCE,
-                            ReversePath(workload));
+            workload.chunk = partner == NO_CHUNK ? workload.chunk : partner;
+            plan.back().Add(workload);
         }
     }
     plan.insert(plan.end(), second.begin(), second.end());

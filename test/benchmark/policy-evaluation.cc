@@ -9,8 +9,8 @@
  * that is counted has been verified.
  */
 
+#include "../evaluation-networks.h"
 #include "contenders.h"
-#include "evaluation-networks.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"

@@ -128,6 +128,23 @@ MakeCase(const std::string& spec, uint32_t chunksPerPort)
     return {std::move(topology), chunksPerServer};
 }
 
+/// @return the smaller networks, each changed in several ways @param change by a seed
+template <typename Change>
+std::vector<EvaluationCase>
+ChangeAll(uint32_t chunksPerPort, const Change& change)
+{
+    std::vector<EvaluationCase> cases;
+    for (const char* spec : SMALLER)
+    {
+        for (uint32_t seed = 1; seed <= N_SEEDS; ++seed)
+        {
+            cases.push_back(MakeCase(spec, chunksPerPort));
+            cases.back().topology = change(cases.back().topology, seed);
+        }
+    }
+    return cases;
+}
+
 } // namespace
 
 std::vector<EvaluationCase>
@@ -144,32 +161,17 @@ MakeReferenceCases()
 std::vector<EvaluationCase>
 MakeDegradedCases(uint32_t chunksPerPort)
 {
-    std::vector<EvaluationCase> cases;
-    for (const char* spec : SMALLER)
-    {
-        for (uint32_t seed = 1; seed <= N_SEEDS; ++seed)
-        {
-            cases.push_back(MakeCase(spec, chunksPerPort));
-            Topology& topology = cases.back().topology;
-            topology = Degrade(topology, seed % 2 == 1 ? 0.05 : 0.1, seed);
-        }
-    }
-    return cases;
+    return ChangeAll(chunksPerPort, [](const Topology& topology, uint32_t seed) {
+        return Degrade(topology, seed % 2 == 1 ? 0.05 : 0.1, seed);
+    });
 }
 
 std::vector<EvaluationCase>
 MakeMixedCases(uint32_t chunksPerPort)
 {
-    std::vector<EvaluationCase> cases;
-    for (const char* spec : SMALLER)
-    {
-        for (uint32_t seed = 1; seed <= N_SEEDS; ++seed)
-        {
-            cases.push_back(MakeCase(spec, chunksPerPort));
-            cases.back().topology = MixCapacity(cases.back().topology, 0.3, seed);
-        }
-    }
-    return cases;
+    return ChangeAll(chunksPerPort, [](const Topology& topology, uint32_t seed) {
+        return MixCapacity(topology, 0.3, seed);
+    });
 }
 
 std::vector<EvaluationCase>
