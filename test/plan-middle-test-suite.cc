@@ -105,7 +105,7 @@ PlanHalf(const Topology& topology,
          const PlanMiddle& middle,
          const RolloutOptions& options)
 {
-    const PlanningProblem problem = MakeHalf(topology, roots, middle, 0);
+    const PlanningProblem problem = MakeHalf(topology, roots, middle, 0, FindLinkPrices(topology));
     PlanningEnvironment environment(problem);
     static const PolicyWeights untrained = PolicyWeights::MakeInitial(1);
     return RunRollout(environment, untrained, options);

@@ -73,9 +73,10 @@ PlanningProblem
 MakeSomeHalf(const Topology& topology, uint32_t chunksPerServer, uint64_t seed)
 {
     const std::vector<NodeId> roots = MakeRoots(topology.GetNServers(), chunksPerServer);
-    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
+    const LowerBounds bounds = ComputeLowerBounds(topology, roots);
+    const uint32_t bound = bounds.GetBest().rounds;
     const PlanMiddle middle = ChooseMiddle(topology, roots, bound, seed);
-    return MakeHalf(topology, roots, middle, (bound + 1) / 2);
+    return MakeHalf(topology, roots, middle, (bound + 1) / 2, bounds.prices);
 }
 
 /// @return whether a network without the links that are down joins all servers

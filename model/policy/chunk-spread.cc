@@ -5,6 +5,7 @@
 #include "chunk-spread.h"
 
 #include "feature-scale.h"
+#include "wide-vectors.h"
 
 #include <algorithm>
 
@@ -35,19 +36,13 @@ ChunkSpread::Cover(NodeId server, ChunkId chunk)
     }
 }
 
-uint32_t
-ChunkSpread::CountLacking(const BitMatrix& servers, std::size_t row, ChunkId chunk) const
-{
-    return CountAndNot(servers.GetRow(row), m_holders.GetRow(chunk), m_holders.GetRowWords());
-}
-
-uint32_t
+ALLREDUCE_WIDE_VECTORS uint32_t
 ChunkSpread::CountFrontier(ChunkId chunk) const
 {
     return CountLacking(m_covered, chunk, chunk);
 }
 
-ChunkSpread::Lack
+ALLREDUCE_WIDE_VECTORS ChunkSpread::Lack
 ChunkSpread::FindLack(uint32_t port, ChunkId chunk) const
 {
     const NodeId receiver = m_around->ports[port].server;

@@ -77,7 +77,10 @@ class ChunkSpread
     Lack FindLack(uint32_t port, ChunkId chunk) const;
 
   private:
-    uint32_t CountLacking(const BitMatrix& servers, std::size_t row, ChunkId chunk) const;
+    uint32_t CountLacking(const BitMatrix& servers, std::size_t row, ChunkId chunk) const
+    {
+        return CountAndNot(servers.GetRow(row), m_holders.GetRow(chunk), m_holders.GetRowWords());
+    }
 
     const PortNeighborhoods* m_around; //!< the network
     BitMatrix m_holders;               //!< [chunk][server]

@@ -32,12 +32,13 @@ class MiddlePlanner
                   const std::vector<NodeId>& roots,
                   const PolicyWeights& weights,
                   const RolloutOptions& options,
-                  uint32_t bound)
+                  const LowerBounds& bounds)
         : m_topology(topology),
           m_roots(roots),
           m_weights(weights),
           m_options(options),
-          m_bound(bound)
+          m_prices(bounds.prices),
+          m_bound(bounds.GetBest().rounds)
     {
     }
 
@@ -74,7 +75,7 @@ class MiddlePlanner
     /// @return rounds that a half takes at least @param middle where it begins
     uint32_t CountRoundsNeeded(const PlanMiddle& middle) const
     {
-        const PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, 0);
+        const PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, 0, m_prices);
         return PlanningEnvironment(problem).GetRoundsNeeded();
     }
 
@@ -108,7 +109,8 @@ class MiddlePlanner
         uint32_t nRounds,
         std::vector<PlanningEnvironment::Departure>* departures) const
     {
-        PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2);
+        PlanningProblem problem =
+            MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2, m_prices);
         problem.mayCoresShrink = departures && !middle.isSymmetric;
         PlanningEnvironment environment(problem);
         std::vector<WorkloadList> rounds = RunRollout(environment, m_weights, m_options);
@@ -123,6 +125,7 @@ class MiddlePlanner
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
     RolloutOptions m_options;           //!< how to choose
+    const PriceBound& m_prices;         //!< of the network
     const uint32_t m_bound;             //!< no plan has fewer rounds
     std::vector<WorkloadList> m_best;   //!< the shortest plan so far
 };
@@ -136,8 +139,9 @@ PlanFromMiddle(const Topology& topology,
                const RolloutOptions& options,
                uint32_t nMiddles)
 {
-    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    MiddlePlanner planner(topology, roots, weights, options, bound);
+    const LowerBounds bounds = ComputeLowerBounds(topology, roots);
+    const uint32_t bound = bounds.GetBest().rounds;
+    MiddlePlanner planner(topology, roots, weights, options, bounds);
     const PlanMiddle bare = MakeBareMiddle(topology, roots);
     const uint32_t leastOfBare = 2 * planner.CountRoundsNeeded(bare);
     // Where halves that do not overlap can be as short as any plan, that is easiest; ties are then

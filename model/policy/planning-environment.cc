@@ -338,6 +338,7 @@ PlanningEnvironment::SearchAll()
     {
         ports.clear();
     }
+    m_isPortOfOut = BitMatrix(m_portsOfOut.size(), GetNPorts());
     for (PortOptions& options : m_options)
     {
         options.senders.clear();
@@ -409,6 +410,10 @@ PlanningEnvironment::SearchPort(uint32_t port)
     {
         SearchSwitches(port);
     }
+    for (std::size_t i = 0; i < m_found.size(); ++i)
+    {
+        m_found[i] &= GetAcceptedFinals(here.server, i);
+    }
     options.rarest = std::numeric_limits<uint32_t>::max();
     ForEachBit(m_found.data(), m_found.size(), [&](ChunkId chunk) {
         ++options.nFinals;
@@ -437,12 +442,13 @@ PlanningEnvironment::SearchSwitches(uint32_t port)
             const NodeId node = m_queue[i];
             const auto ports = m_topology.GetPorts(node);
             // Begin elsewhere for each port and round, so that not all prefer the same way.
-            const std::size_t first = (m_round * 7 + port * 3) % ports.size();
+            const Topology::Port* way = ports.begin() + (m_round * 7 + port * 3) % ports.size();
             for (std::size_t k = 0; k < ports.size(); ++k)
             {
-                const Topology::Port& next = ports.begin()[(first + k) % ports.size()];
+                const Topology::Port& next = *way;
+                way = way + 1 == ports.end() ? ports.begin() : way + 1;
                 const DirectedLinkId in = Reverse(next.out);
-                if (m_free[in] == 0 || m_reachedIn[next.neighbor] == m_search)
+                if (m_reachedIn[next.neighbor] == m_search || m_free[in] == 0)
                 {
                     continue;
                 }
@@ -474,27 +480,23 @@ PlanningEnvironment::AddSender(uint32_t port, NodeId server, uint32_t distance, 
     }
     options.senders.push_back({server, distance, out});
     ++m_nCompeting[out];
-    m_portsOfOut[out].push_back(port);
-    const NodeId receiver = m_around.ports[port].server;
+    if (!m_isPortOfOut.Test(out, port))
+    {
+        m_isPortOfOut.Set(out, port);
+        m_portsOfOut[out].push_back(port);
+    }
+    const uint64_t* sendable = m_sendable.GetRow(server);
     for (std::size_t i = 0; i < m_found.size(); ++i)
     {
-        m_found[i] |= GetOfferedFinals(server, receiver, i);
+        m_found[i] |= sendable[i];
     }
-    options.nPartials += CountOfferedPartials(server, receiver);
-}
-
-uint64_t
-PlanningEnvironment::GetOfferedFinals(NodeId sender, NodeId receiver, std::size_t word) const
-{
-    const uint64_t sendable = m_sendable.GetRow(sender)[word] & m_active[word];
-    return m_turn == Turn::LEAVING ? sendable & m_mayLeave.GetRow(receiver)[word]
-                                   : sendable & ~m_refused.GetRow(receiver)[word];
+    options.nPartials += CountOfferedPartials(server, m_around.ports[port].server);
 }
 
 uint32_t
 PlanningEnvironment::CountOfferedPartials(NodeId sender, NodeId receiver) const
 {
-    if (m_turn == Turn::LEAVING)
+    if (m_turn == Turn::LEAVING || m_trees.CountPending(sender) == 0)
     {
         return 0;
     }
@@ -684,6 +686,7 @@ PlanningEnvironment::DropWhereUseless(NodeId sender)
                                            return false;
                                        }
                                        DropSender(port, out.out);
+                                       m_isPortOfOut.Clear(out.out, port);
                                        return true;
                                    }),
                     ports.end());

@@ -187,7 +187,18 @@ class PlanningEnvironment
     void ForgetOptions(uint32_t port);
     void AddSender(uint32_t port, NodeId server, uint32_t distance, DirectedLinkId out);
     bool CanSendSomething(NodeId sender, NodeId receiver) const;
-    uint64_t GetOfferedFinals(NodeId sender, NodeId receiver, std::size_t word) const;
+
+    uint64_t GetOfferedFinals(NodeId sender, NodeId receiver, std::size_t word) const
+    {
+        return m_sendable.GetRow(sender)[word] & GetAcceptedFinals(receiver, word);
+    }
+
+    uint64_t GetAcceptedFinals(NodeId receiver, std::size_t word) const
+    {
+        return m_active[word] & (m_turn == Turn::LEAVING ? m_mayLeave.GetRow(receiver)[word]
+                                                         : ~m_refused.GetRow(receiver)[word]);
+    }
+
     uint32_t CountOfferedPartials(NodeId sender, NodeId receiver) const;
     bool IsReceiving(NodeId server) const;
     void KeepRarest(uint32_t port, uint32_t most, std::vector<uint32_t>& items) const;
@@ -247,16 +258,17 @@ class PlanningEnvironment
     std::vector<uint32_t> m_nCompeting; //!< by directed link: ports that could use it to be sent to
     std::vector<uint32_t> m_demand; //!< by directed link between switches: ports that count on it
     std::vector<std::vector<uint32_t>> m_portsOfOut; //!< by directed link: ports it is an option of
-    std::vector<bool> m_isOpen;                      //!< by port
-    std::vector<uint32_t> m_openPorts;               //!< ascending
-    std::vector<uint32_t> m_changed;                 //!< ports
-    std::vector<bool> m_isChanged;                   //!< by port
-    uint32_t m_search{0};                            //!< number of the present search
-    std::vector<uint32_t> m_reachedIn;               //!< by node: the last search that reached it
-    std::vector<NodeId> m_queue;                     //!< nodes in the order they were reached
-    std::vector<uint64_t> m_found;                   //!< bits of the final sums that senders have
-    std::vector<DirectedLinkId> m_pathLinks;         //!< of the present pick
-    Path m_path;                                     //!< of the present pick
+    BitMatrix m_isPortOfOut;    //!< [directed link][port]: is in m_portsOfOut, or was in this turn
+    std::vector<bool> m_isOpen; //!< by port
+    std::vector<uint32_t> m_openPorts;       //!< ascending
+    std::vector<uint32_t> m_changed;         //!< ports
+    std::vector<bool> m_isChanged;           //!< by port
+    uint32_t m_search{0};                    //!< number of the present search
+    std::vector<uint32_t> m_reachedIn;       //!< by node: the last search that reached it
+    std::vector<NodeId> m_queue;             //!< nodes in the order they were reached
+    std::vector<uint64_t> m_found;           //!< bits of the final sums that senders have
+    std::vector<DirectedLinkId> m_pathLinks; //!< of the present pick
+    Path m_path;                             //!< of the present pick
     mutable std::vector<std::pair<uint64_t, uint32_t>> m_keys; //!< items by rarity
 };
 

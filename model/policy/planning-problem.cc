@@ -5,7 +5,6 @@
 #include "planning-problem.h"
 
 #include "ns3/broadcast-relays.h"
-#include "ns3/link-prices.h"
 
 #include <algorithm>
 
@@ -13,9 +12,8 @@ namespace ns3::allreduce
 {
 
 void
-SetPrices(PlanningProblem& problem)
+SetPrices(PlanningProblem& problem, const PriceBound& bound)
 {
-    const PriceBound bound = FindLinkPrices(*problem.topology);
     const float most = *std::max_element(bound.prices.begin(), bound.prices.end());
     for (const uint64_t price : bound.prices)
     {
@@ -36,7 +34,8 @@ PlanningProblem
 MakeHalf(const Topology& topology,
          const std::vector<NodeId>& roots,
          const PlanMiddle& middle,
-         uint32_t nRounds)
+         uint32_t nRounds,
+         const PriceBound& prices)
 {
     PlanningProblem problem;
     problem.topology = &topology;
@@ -50,7 +49,7 @@ MakeHalf(const Topology& topology,
     problem.partners =
         middle.isSymmetric ? middle.partners : std::vector<ChunkId>(roots.size(), NO_CHUNK);
     problem.nRounds = nRounds;
-    SetPrices(problem);
+    SetPrices(problem, prices);
     return problem;
 }
 
@@ -77,7 +76,7 @@ MakeBroadcast(const BroadcastProblem& broadcast)
             }
         }
     }
-    SetPrices(problem);
+    SetPrices(problem, FindLinkPrices(*problem.topology));
     return problem;
 }
 

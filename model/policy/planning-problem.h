@@ -9,6 +9,7 @@
 #include "ns3/allreduce-workload.h"
 #include "ns3/bit-matrix.h"
 #include "ns3/broadcast-problem.h"
+#include "ns3/link-prices.h"
 #include "ns3/plan-middle.h"
 
 #include <cstdint>
@@ -60,8 +61,9 @@ struct PlanningProblem
  * Fill in the prices of the problem's network.
  *
  * @param [in,out] problem the problem
+ * @param bound the prices; finding them takes long, so do it once for a network
  */
-void SetPrices(PlanningProblem& problem);
+void SetPrices(PlanningProblem& problem, const PriceBound& bound);
 
 /**
  * @ingroup allreduce
@@ -70,12 +72,14 @@ void SetPrices(PlanningProblem& problem);
  * @param roots by chunk: its root
  * @param middle the middle of a plan
  * @param nRounds rounds that the half is hoped to take
+ * @param prices of the network
  * @return the second half
  */
 PlanningProblem MakeHalf(const Topology& topology,
                          const std::vector<NodeId>& roots,
                          const PlanMiddle& middle,
-                         uint32_t nRounds);
+                         uint32_t nRounds,
+                         const PriceBound& prices);
 
 /**
  * @ingroup allreduce

@@ -7,7 +7,9 @@
 #include "feature-scale.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -148,7 +150,7 @@ using Item = PolicyView::ItemFacts;
 using Tree = PolicyView::TreeFacts;
 using State = PolicyView::StateFacts;
 
-const Feature<Port> PORT_FEATURES[] = {
+constexpr Feature<Port> PORT_FEATURES[] = {
     {"one over its possible senders", [](const Port& p) { return 1.0F / p.nSenders; }},
     {"possible senders, up to 8", [](const Port& p) { return Cap(p.nSenders, 8); }},
     {"log of the final sums it could receive", [](const Port& p) { return ScaleLog(p.nFinals); }},
@@ -179,7 +181,7 @@ const Feature<Port> PORT_FEATURES[] = {
      [](const Port& p) { return p.isLeaving ? 1.0F : 0; }},
 };
 
-const Feature<Sender> SENDER_FEATURES[] = {
+constexpr Feature<Sender> SENDER_FEATURES[] = {
     {"one over the ports that compete for it", [](const Sender& s) { return 1.0F / s.nRivals; }},
     {"ports that compete for it, up to 8", [](const Sender& s) { return Cap(s.nRivals, 8); }},
     {"its distance", [](const Sender& s) { return s.distance / 4.0F; }},
@@ -211,7 +213,7 @@ const Feature<Sender> SENDER_FEATURES[] = {
      [](const Sender& s) { return s.isLeaving ? 1.0F : 0; }},
 };
 
-const Feature<Item> ITEM_FEATURES[] = {
+constexpr Feature<Item> ITEM_FEATURES[] = {
     {"whether it is a partial sum", [](const Item& i) { return i.isPartial ? 1.0F : 0; }},
     {"whether it lets the receiver leave a core",
      [](const Item& i) { return i.isLeaving ? 1.0F : 0; }},
@@ -253,7 +255,7 @@ const Feature<Item> ITEM_FEATURES[] = {
      [](const Item& i) { return i.isPartial ? Cap(i.nBlocked, 4) : 0; }},
 };
 
-const Feature<Tree> TREE_FEATURES[] = {
+constexpr Feature<Tree> TREE_FEATURES[] = {
     {"whether its sum is not final yet", [](const Tree& t) { return t.isOpen ? 1.0F : 0; }},
     {"log of the partial sums that are left", [](const Tree& t) { return ScaleLog(t.nLeft); }},
     {"share of servers with partial sums that are left", [](const Tree& t) { return t.left; }},
@@ -275,7 +277,7 @@ const Feature<Tree> TREE_FEATURES[] = {
     {"log of chunks over servers", [](const Tree& t) { return t.logChunks; }},
 };
 
-const Feature<State> VALUE_FEATURES[] = {
+constexpr Feature<State> VALUE_FEATURES[] = {
     {"time, against the target", [](const State& s) { return s.time; }},
     {"share of all transfers left", [](const State& s) { return s.left; }},
     {"mean slack", [](const State& s) { return s.meanSlack; }},
@@ -296,14 +298,21 @@ const Feature<State> VALUE_FEATURES[] = {
     {"height of the highest open tree", [](const State& s) { return s.height; }},
 };
 
-template <typename Facts, std::size_t N>
+/// Written out feature by feature, so that no function is called through a pointer.
+template <const auto& FEATURES, typename Facts, std::size_t... I>
 void
-Append(const Feature<Facts> (&features)[N], const Facts& facts, std::vector<float>& rows)
+WriteRow(const Facts& facts, float* row, std::index_sequence<I...>)
 {
-    for (const Feature<Facts>& feature : features)
-    {
-        rows.push_back(feature.get(facts));
-    }
+    ((row[I] = FEATURES[I].get(facts)), ...);
+}
+
+template <const auto& FEATURES, typename Facts>
+void
+Append(const Facts& facts, std::vector<float>& rows)
+{
+    constexpr std::size_t N = std::size(FEATURES);
+    rows.resize(rows.size() + N);
+    WriteRow<FEATURES>(facts, rows.data() + rows.size() - N, std::make_index_sequence<N>());
 }
 
 template <typename Facts, std::size_t N>
@@ -423,7 +432,7 @@ PolicyView::FindPortFacts(uint32_t port) const
 void
 PolicyView::AppendPort(uint32_t port, std::vector<float>& rows) const
 {
-    Append(PORT_FEATURES, FindPortFacts(port), rows);
+    Append<PORT_FEATURES>(FindPortFacts(port), rows);
 }
 
 PolicyView::WayPressure
@@ -501,7 +510,7 @@ PolicyView::WriteSenders(uint32_t port, std::vector<float>& rows) const
     rows.clear();
     for (const PlanningEnvironment::Sender& sender : m_env.GetSenders(port))
     {
-        Append(SENDER_FEATURES, FindSenderFacts(port, sender), rows);
+        Append<SENDER_FEATURES>(FindSenderFacts(port, sender), rows);
     }
 }
 
@@ -554,7 +563,7 @@ PolicyView::WriteItems(uint32_t port,
     rows.clear();
     for (const uint32_t item : items)
     {
-        Append(ITEM_FEATURES, FindItemFacts(port, sender, item), rows);
+        Append<ITEM_FEATURES>(FindItemFacts(port, sender, item), rows);
     }
 }
 
@@ -607,7 +616,7 @@ PolicyView::WriteTrees(std::vector<float>& rows) const
         facts.rootSlack = GetSlack(root);
         facts.rootOutSlack = GetOutSlack(root);
         facts.rootCapacity = Share(m_env.m_around.inCapacity[root], m_env.m_widest);
-        Append(TREE_FEATURES, facts, rows);
+        Append<TREE_FEATURES>(facts, rows);
     }
 }
 
@@ -653,7 +662,7 @@ PolicyView::AppendValue(std::vector<float>& rows) const
     }
     facts.closed = Share(nClosed, m_env.GetNPorts());
     facts.roundsLeft = (static_cast<float>(m_env.m_target) - m_env.m_round) / 20;
-    Append(VALUE_FEATURES, facts, rows);
+    Append<VALUE_FEATURES>(facts, rows);
 }
 
 } // namespace ns3::allreduce

@@ -185,16 +185,23 @@ class Rollout
         {
             return;
         }
+        m_rows.clear();
+        m_scoredPorts.clear();
         for (const uint32_t port : m_environment.GetChangedPorts())
         {
             if (m_environment.IsOpen(port))
             {
-                m_rows.clear();
                 m_view.AppendPort(port, m_rows);
-                std::copy(m_rows.begin(), m_rows.end(), &m_portRows[port * m_nPortFeatures]);
-                m_weights.Get(PolicyHead::PORT).Score(m_rows.data(), 1, &m_portScores[port]);
-                BreakTie(m_portScores[port]);
+                m_scoredPorts.push_back(port);
             }
+        }
+        Score(PolicyHead::PORT, m_scoredPorts.size());
+        auto row = m_rows.begin();
+        for (std::size_t i = 0; i < m_scoredPorts.size(); ++i, row += m_nPortFeatures)
+        {
+            BreakTie(m_scores[i]);
+            m_portScores[m_scoredPorts[i]] = m_scores[i];
+            std::copy_n(row, m_nPortFeatures, &m_portRows[m_scoredPorts[i] * m_nPortFeatures]);
         }
     }
 
@@ -327,22 +334,23 @@ class Rollout
         return (m_random() >> 40) * (1.0F / (1 << 24));
     }
 
-    PlanningEnvironment& m_environment; //!< what is planned
-    const PolicyView m_view;            //!< what the policies see of it
-    const PolicyWeights& m_weights;     //!< of the policies
-    const RolloutOptions& m_options;    //!< how to choose
-    const RewardWeights& m_rewards;     //!< what rounds earn
-    Episode* m_episode;                 //!< what training needs to know
-    std::mt19937_64 m_random;           //!< where chance comes from
-    const std::size_t m_nPortFeatures;  //!< features of a port
-    std::vector<float> m_portRows;      //!< by port: its features
-    std::vector<float> m_portScores;    //!< by port
-    std::vector<float> m_rows;          //!< features of the present choice
-    std::vector<float> m_scores;        //!< of the present choice
-    std::vector<uint32_t> m_items;      //!< of the present choice
-    bool m_hasDecidedInPick{false};     //!< the present pick was recorded
-    uint64_t m_nSelectable{0};          //!< trees that the upper policy was asked about
-    uint64_t m_nSelected{0};            //!< those that it selected
+    PlanningEnvironment& m_environment;  //!< what is planned
+    const PolicyView m_view;             //!< what the policies see of it
+    const PolicyWeights& m_weights;      //!< of the policies
+    const RolloutOptions& m_options;     //!< how to choose
+    const RewardWeights& m_rewards;      //!< what rounds earn
+    Episode* m_episode;                  //!< what training needs to know
+    std::mt19937_64 m_random;            //!< where chance comes from
+    const std::size_t m_nPortFeatures;   //!< features of a port
+    std::vector<float> m_portRows;       //!< by port: its features
+    std::vector<float> m_portScores;     //!< by port
+    std::vector<uint32_t> m_scoredPorts; //!< ports whose options have changed
+    std::vector<float> m_rows;           //!< features of the present choice
+    std::vector<float> m_scores;         //!< of the present choice
+    std::vector<uint32_t> m_items;       //!< of the present choice
+    bool m_hasDecidedInPick{false};      //!< the present pick was recorded
+    uint64_t m_nSelectable{0};           //!< trees that the upper policy was asked about
+    uint64_t m_nSelected{0};             //!< those that it selected
 };
 
 } // namespace

@@ -4,18 +4,12 @@
 
 #include "policy-weights.h"
 
+#include "wide-vectors.h"
+
 #include <algorithm>
 #include <boost/random/normal_distribution.hpp>
 #include <cmath>
 #include <random>
-
-// Twice as fast where the processor has AVX2. Without fused multiplications, so that the sums are
-// the same everywhere.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define ALLREDUCE_WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define ALLREDUCE_WIDE_VECTORS
-#endif
 
 namespace ns3::allreduce
 {
@@ -25,32 +19,81 @@ namespace
 
 constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
 
+/// As many numbers as fit into a register of AVX2; compilers do not see by themselves that the sums
+/// of a layer can stay in registers.
+using Lanes = float __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+/// Registers that a layer takes.
+constexpr uint32_t N_LANES = HIDDEN * sizeof(float) / sizeof(Lanes);
+
+inline __attribute__((always_inline)) const Lanes*
+AsLanes(const float* values)
+{
+    return reinterpret_cast<const Lanes*>(values);
+}
+
 /**
- * One layer: a fixed width lets the compiler keep the sums in vector registers.
+ * One layer.
  *
+ * @tparam ROWS how many rows at once; with two, every weight is read for both
  * @param weights weights by input, then biases
- * @param inputs what goes in
- * @param nInputs how many
- * @param [out] outputs HIDDEN values
+ * @param inputs what goes in, row after row
+ * @param nInputs how many in a row
+ * @param [out] outputs HIDDEN values for each row
  */
+template <uint32_t ROWS>
 inline __attribute__((always_inline)) void
 RunLayer(const float* weights, const float* inputs, uint32_t nInputs, float* outputs)
 {
-    float sums[HIDDEN];
-    std::copy_n(weights + nInputs * HIDDEN, HIDDEN, sums);
+    Lanes sums[ROWS][N_LANES];
+    for (uint32_t r = 0; r < ROWS; ++r)
+    {
+        std::copy_n(AsLanes(weights + nInputs * HIDDEN), N_LANES, sums[r]);
+    }
     for (uint32_t i = 0; i < nInputs; ++i)
     {
-        const float input = inputs[i];
-        const float* row = weights + i * HIDDEN;
-        for (uint32_t j = 0; j < HIDDEN; ++j)
+        for (uint32_t k = 0; k < N_LANES; ++k)
         {
-            sums[j] += input * row[j];
+            const Lanes weight = AsLanes(weights + i * HIDDEN)[k];
+            for (uint32_t r = 0; r < ROWS; ++r)
+            {
+                sums[r][k] += inputs[r * nInputs + i] * weight;
+            }
         }
     }
+    for (uint32_t r = 0; r < ROWS; ++r)
+    {
+        for (uint32_t k = 0; k < N_LANES; ++k)
+        {
+            const Lanes sum = sums[r][k];
+            reinterpret_cast<Lanes*>(outputs + r * HIDDEN)[k] =
+                sum > 0 ? sum : PerceptronWeights::LEAK * sum;
+        }
+    }
+}
+
+/// Score some rows at once. @param weights of the perceptron @param rows their features
+/// @param [out] scores the output for each of them
+template <uint32_t ROWS>
+inline __attribute__((always_inline)) void
+ScoreRows(const PerceptronWeights& weights, const float* rows, float* scores)
+{
+    const float* first = weights.values.data();
+    const float* second = first + (weights.nInputs + 1) * HIDDEN;
+    const float* last = second + (HIDDEN + 1) * HIDDEN;
+    float hidden1[ROWS * HIDDEN];
+    float hidden2[ROWS * HIDDEN];
+    RunLayer<ROWS>(first, rows, weights.nInputs, hidden1);
+    RunLayer<ROWS>(second, hidden1, HIDDEN, hidden2);
+    float sums[ROWS];
+    std::fill_n(sums, ROWS, last[HIDDEN]);
     for (uint32_t j = 0; j < HIDDEN; ++j)
     {
-        outputs[j] = sums[j] > 0 ? sums[j] : PerceptronWeights::LEAK * sums[j];
+        for (uint32_t r = 0; r < ROWS; ++r)
+        {
+            sums[r] += last[j] * hidden2[r * HIDDEN + j];
+        }
     }
+    std::copy_n(sums, ROWS, scores);
 }
 
 /// Fill in a layer: random weights, no biases. @return what comes after it
@@ -83,21 +126,14 @@ PerceptronWeights::CountValues(uint32_t inputs)
 ALLREDUCE_WIDE_VECTORS void
 PerceptronWeights::Score(const float* rows, uint32_t nRows, float* scores) const
 {
-    const float* first = values.data();
-    const float* second = first + (nInputs + 1) * HIDDEN;
-    const float* last = second + (HIDDEN + 1) * HIDDEN;
-    float hidden1[HIDDEN];
-    float hidden2[HIDDEN];
-    for (uint32_t i = 0; i < nRows; ++i)
+    uint32_t i = 0;
+    for (; i + 2 <= nRows; i += 2)
     {
-        RunLayer(first, rows + std::size_t{i} * nInputs, nInputs, hidden1);
-        RunLayer(second, hidden1, HIDDEN, hidden2);
-        float sum = last[HIDDEN];
-        for (uint32_t j = 0; j < HIDDEN; ++j)
-        {
-            sum += last[j] * hidden2[j];
-        }
-        scores[i] = sum;
+        ScoreRows<2>(*this, rows + std::size_t{i} * nInputs, scores + i);
+    }
+    if (i < nRows)
+    {
+        ScoreRows<1>(*this, rows + std::size_t{i} * nInputs, scores + i);
     }
 }
 

@@ -234,7 +234,7 @@ MakeRest(const AllReduceState& state, uint64_t seed)
     }
     ReduceTreeChooser(state, problem, seed).Choose();
     CheckAllReached(state);
-    SetPrices(problem);
+    SetPrices(problem, FindLinkPrices(*problem.topology));
     return problem;
 }
 

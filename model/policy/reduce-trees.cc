@@ -20,7 +20,7 @@ ReduceTrees::ReduceTrees(const PlanningProblem& problem)
       m_height(problem.GetNChunks(), 0),
       m_nAtDepth(problem.GetNChunks()),
       m_nPending(m_nServers, 0),
-      m_ready(std::size_t{m_nServers} * m_nServers)
+      m_ready(m_nServers)
 {
     for (ChunkId chunk = 0; chunk < problem.GetNChunks(); ++chunk)
     {
@@ -62,13 +62,24 @@ ReduceTrees::Plant(ChunkId chunk)
     }
 }
 
+std::vector<ChunkId>&
+ReduceTrees::FindReady(NodeId sender, NodeId receiver)
+{
+    std::vector<ReadyFor>& all = m_ready[sender];
+    auto ready = std::find_if(all.begin(), all.end(), [&](const ReadyFor& r) {
+        return r.receiver == receiver;
+    });
+    ready = ready == all.end() ? all.insert(all.end(), {receiver, {}}) : ready;
+    return ready->chunks;
+}
+
 void
 ReduceTrees::MakeReady(NodeId server, ChunkId chunk)
 {
     if (IsPending(server, chunk) && CountAwaited(server, chunk) == 0)
     {
         const NodeId parent = m_problem.parents[chunk][server];
-        m_ready[std::size_t{server} * m_nServers + parent].push_back(chunk);
+        FindReady(server, parent).push_back(chunk);
     }
 }
 
@@ -76,7 +87,7 @@ void
 ReduceTrees::Forget(NodeId server, ChunkId chunk)
 {
     const NodeId parent = m_problem.parents[chunk][server];
-    std::vector<ChunkId>& ready = m_ready[std::size_t{server} * m_nServers + parent];
+    std::vector<ChunkId>& ready = FindReady(server, parent);
     ready.erase(std::find(ready.begin(), ready.end(), chunk));
     m_isPending.Clear(server, chunk);
     --m_nPending[server];

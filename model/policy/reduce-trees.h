@@ -76,7 +76,15 @@ class ReduceTrees
     /// @param sender the one @param receiver the other
     const std::vector<ChunkId>& GetReady(NodeId sender, NodeId receiver) const
     {
-        return m_ready[std::size_t{sender} * m_nServers + receiver];
+        static const std::vector<ChunkId> none;
+        for (const ReadyFor& ready : m_ready[sender])
+        {
+            if (ready.receiver == receiver)
+            {
+                return ready.chunks;
+            }
+        }
+        return none;
     }
 
     /// A server sends its partial sum to its parent. @param sender the server @param chunk the
@@ -107,6 +115,14 @@ class ReduceTrees
         return std::size_t{chunk} * m_nServers + server;
     }
 
+    /// What a server could send to one of its parents.
+    struct ReadyFor
+    {
+        NodeId receiver;             //!< the parent
+        std::vector<ChunkId> chunks; //!< what it could send
+    };
+
+    std::vector<ChunkId>& FindReady(NodeId sender, NodeId receiver);
     void Plant(ChunkId chunk);
     void MakeReady(NodeId server, ChunkId chunk);
     void Forget(NodeId server, ChunkId chunk);
@@ -122,7 +138,7 @@ class ReduceTrees
     std::vector<uint32_t> m_height;                //!< by chunk
     std::vector<std::vector<uint32_t>> m_nAtDepth; //!< by chunk and depth: pending servers
     std::vector<uint32_t> m_nPending;              //!< by server
-    std::vector<std::vector<ChunkId>> m_ready;     //!< by sender and receiver
+    std::vector<std::vector<ReadyFor>> m_ready;    //!< by sender: for its parents, who are few
 };
 
 } // namespace ns3::allreduce

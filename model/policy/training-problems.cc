@@ -98,14 +98,15 @@ MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& 
         owned.problem = MakeRest(AllReduceState(topology, roots), chance.Below(1'000'000));
         return owned;
     }
-    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
+    const LowerBounds bounds = ComputeLowerBounds(topology, roots);
+    const uint32_t bound = bounds.GetBest().rounds;
     const uint32_t nRounds = bound + chance.Below(2 + bound / 4);
     PlanMiddle middle = ChooseMiddle(topology, roots, nRounds, chance.Below(1'000'000));
     if (!middle.isSymmetric && chance.Happens(0.5))
     {
         middle = Mirror(middle);
     }
-    owned.problem = MakeHalf(topology, roots, middle, (nRounds + 1) / 2);
+    owned.problem = MakeHalf(topology, roots, middle, (nRounds + 1) / 2, bounds.prices);
     owned.problem.mayCoresShrink = !middle.isSymmetric && chance.Happens(0.5);
     return owned;
 }

@@ -98,12 +98,6 @@ Topology::GetNDirectedLinks() const
     return 2 * m_links.size();
 }
 
-bool
-Topology::IsServer(NodeId node) const
-{
-    return node < m_nServers;
-}
-
 const std::vector<Link>&
 Topology::GetLinks() const
 {
@@ -114,31 +108,6 @@ const Link&
 Topology::GetLink(LinkId link) const
 {
     return m_links[link];
-}
-
-Topology::Ports
-Topology::GetPorts(NodeId node) const
-{
-    return {m_ports.data() + m_firstPort[node], m_ports.data() + m_firstPort[node + 1]};
-}
-
-NodeId
-Topology::GetSource(DirectedLinkId link) const
-{
-    const Link& l = m_links[link / 2];
-    return link % 2 ? l.b : l.a;
-}
-
-NodeId
-Topology::GetTarget(DirectedLinkId link) const
-{
-    return GetSource(Reverse(link));
-}
-
-uint32_t
-Topology::GetCapacity(DirectedLinkId link) const
-{
-    return m_links[link / 2].capacity;
 }
 
 std::optional<DirectedLinkId>

@@ -43,6 +43,18 @@ struct Link
 /// @return whether the two links are equal in every field
 bool operator==(const Link& x, const Link& y);
 
+/**
+ * @ingroup allreduce
+ *
+ * @param link a directed link
+ * @return the opposite direction of the same link
+ */
+constexpr DirectedLinkId
+Reverse(DirectedLinkId link)
+{
+    return link ^ 1;
+}
+
 /// @ingroup allreduce
 /// Where a node is drawn; both coordinates lie in [0, 1], y grows downwards.
 struct Position
@@ -99,7 +111,10 @@ class Topology
      * @param node a node
      * @return whether it is a server
      */
-    bool IsServer(NodeId node) const;
+    bool IsServer(NodeId node) const
+    {
+        return node < m_nServers;
+    }
 
     /// @return all links, by id
     const std::vector<Link>& GetLinks() const;
@@ -114,25 +129,38 @@ class Topology
      * @param node a node
      * @return its ports, ordered by neighbor
      */
-    Ports GetPorts(NodeId node) const;
+    Ports GetPorts(NodeId node) const
+    {
+        return {m_ports.data() + m_firstPort[node], m_ports.data() + m_firstPort[node + 1]};
+    }
 
     /**
      * @param link a directed link
      * @return the node it leaves
      */
-    NodeId GetSource(DirectedLinkId link) const;
+    NodeId GetSource(DirectedLinkId link) const
+    {
+        const Link& l = m_links[link / 2];
+        return link % 2 ? l.b : l.a;
+    }
 
     /**
      * @param link a directed link
      * @return the node it leads to
      */
-    NodeId GetTarget(DirectedLinkId link) const;
+    NodeId GetTarget(DirectedLinkId link) const
+    {
+        return GetSource(Reverse(link));
+    }
 
     /**
      * @param link a directed link
      * @return how many unit flows it carries in a round
      */
-    uint32_t GetCapacity(DirectedLinkId link) const;
+    uint32_t GetCapacity(DirectedLinkId link) const
+    {
+        return m_links[link / 2].capacity;
+    }
 
     /**
      * @param from a node
@@ -191,18 +219,6 @@ class Topology
     std::vector<Port> m_ports;         //!< ports of all nodes, one node after another
     std::vector<Position> m_positions; //!< where the nodes are drawn
 };
-
-/**
- * @ingroup allreduce
- *
- * @param link a directed link
- * @return the opposite direction of the same link
- */
-constexpr DirectedLinkId
-Reverse(DirectedLinkId link)
-{
-    return link ^ 1;
-}
 
 /**
  * @ingroup allreduce
