@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/boolean.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-builder.h"
 #include "ns3/topology-metrics.h"
@@ -32,6 +33,7 @@ PlanOptions::AddTo(ProgramOptions& options)
                 "predicted "
                 "to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
+    options.Add("online", online, "hrl chooses every round from the state that is there");
     options.Add("seed", seed, "where chance comes from");
     options.Add("format", format, "table, json, csv or gnuplot");
 }
@@ -88,6 +90,10 @@ MakeScheduler(const std::string& name, const PlanOptions& options)
     const Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
     scheduler->SetAttributeFailSafe("Seed", UintegerValue(options.seed));
     scheduler->SetAttributeFailSafe("Samples", UintegerValue(options.samples));
+    if (options.online && !scheduler->SetAttributeFailSafe("Online", BooleanValue(true)))
+    {
+        FailInput("--online: scheduler ", name, " makes a plan; expected hrl");
+    }
     return scheduler;
 }
 

@@ -29,6 +29,7 @@ struct PlanOptions
     std::vector<std::string> schedulers; //!< as CreateScheduler takes them, or "all"
     std::string chunksPerServer{"auto"}; //!< a number, "ports" or "auto"
     uint32_t samples{1};                 //!< plans to choose the best of
+    bool online{false};                  //!< rounds are chosen one by one
     uint64_t seed{1};                    //!< where chance comes from
     std::string format{"table"};         //!< table, json, csv or gnuplot
 

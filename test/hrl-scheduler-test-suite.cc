@@ -66,7 +66,9 @@ class HrlSchedulerTestCase : public TestCase
         for (const Topology& topology : MakeNetworks())
         {
             CheckPlans(topology);
+            CheckOnline(topology);
         }
+        CheckOnlineFaults();
         CheckMiddles();
         CheckFailure();
         CheckEdgeCases();
@@ -121,6 +123,47 @@ class HrlSchedulerTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(result.failure, "", "goes on");
         NS_TEST_ASSERT_MSG_EQ(result.replannedBy, "hrl", "by itself");
         NS_TEST_ASSERT_MSG_EQ(result.isVerified, true, "and its rest is proven");
+    }
+
+    /// The attribute Online: every round is chosen from the state that is there.
+    void CheckOnline(const Topology& topology)
+    {
+        const auto scheduler = MakeHrl({{"Online", Create<BooleanValue>(true)}});
+        const AllReduceState start = MakeStart(topology, 2);
+        const AllReduceSchedule chosen = Plan(*scheduler, start);
+        NS_TEST_ASSERT_MSG_EQ(Verify(topology, chosen).reason, "", topology.GetName());
+        NS_TEST_ASSERT_MSG_EQ(scheduler->GetPlan().empty(), true, "it keeps no plan");
+        NS_TEST_ASSERT_MSG_EQ((Format(topology, *scheduler) == FormatSchedule(topology, chosen)),
+                              true,
+                              "the same choices in the same states");
+    }
+
+    /// A workload that got lost is sent again, and a link that went down is avoided.
+    void CheckOnlineFaults()
+    {
+        const Topology topology = ParseTopology("bcube:3,1");
+        const auto scheduler = MakeHrl({{"Online", Create<BooleanValue>(true)}});
+        AllReduceState state = MakeStart(topology, 2);
+        while (!state.IsDone())
+        {
+            NS_TEST_ASSERT_MSG_LT(state.GetRound(), 100, "it comes to an end");
+            const WorkloadList round = scheduler->NextRound(state);
+            NS_TEST_ASSERT_MSG_EQ(round.IsEmpty(), false, "there is something to do");
+            for (std::size_t i = 0; i < round.GetSize(); ++i)
+            {
+                NS_TEST_ASSERT_MSG_EQ(state.FindFault(round.Get(i)), "", "legal");
+                const AllReduceState::FlightId flight = state.Start(round.Get(i));
+                if (i % 7 == state.GetRound() % 7)
+                {
+                    state.Abort(flight);
+                }
+            }
+            state.EndRound();
+            if (state.GetRound() == 5)
+            {
+                state.SetLinkUp(0, false);
+            }
+        }
     }
 
     void CheckEdgeCases()

@@ -27,7 +27,7 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::FEWEST};
+constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 
 /// @return networks of all families, as they are, with links lost and with links of two widths
 std::vector<Topology>

@@ -8,11 +8,12 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/hrl-planner.h"
 #include "ns3/plan-middle.h"
+#include "ns3/plan-outline.h"
 #include "ns3/planning-environment.h"
 #include "ns3/policy-features.h"
 #include "ns3/policy-rollout.h"
-#include "ns3/reduce-tree-choice.h"
 #include "ns3/reduce-trees.h"
+#include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/server-graph.h"
 #include "ns3/test.h"
@@ -36,7 +37,7 @@ namespace
 
 constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
 constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::FEWEST};
+constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 constexpr RolloutMode ROLLOUT_MODES[] = {RolloutMode::BEST,
                                          RolloutMode::SAMPLE,
                                          RolloutMode::RANDOM};
@@ -407,7 +408,14 @@ class ReduceTreesTestCase : public TestCase
     }
 };
 
-/// @brief What MakeRest makes of a state.
+/// @return what is left, with the outline of a greedy plan
+PlanningProblem
+MakeRest(const AllReduceState& state, uint64_t seed)
+{
+    return MakeForward(state, MakeOutline(state, PlanRestGreedily(state, seed, 1)));
+}
+
+/// @brief What an outline and a state leave to be planned.
 class RestProblemTestCase : public TestCase
 {
   public:
@@ -488,9 +496,9 @@ class RestProblemTestCase : public TestCase
         const Topology line = MakeLine(4);
         AllReduceState state(line, {1});
         state.SetLinkUp(*line.FindDirectedLink(2, 3) / 2, false);
-        NS_TEST_EXPECT_MSG_EQ(GetError([&] { MakeRest(state, 1); }),
-                              "chunk 0: the partial sum of server 3 cannot reach root 1 over the "
-                              "links that are up",
+        const PolicyWeights weights = PolicyWeights::MakeInitial(1);
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRestByPolicies(state, weights, {}); }),
+                              "chunk 0 cannot reach server 3 over the links of line that are up",
                               "a partial sum");
         AllReduceState reduced(line, {0});
         for (const NodeId sender : {3, 2, 1})
@@ -499,9 +507,8 @@ class RestProblemTestCase : public TestCase
             reduced.EndRound();
         }
         reduced.SetLinkUp(*line.FindDirectedLink(2, 3) / 2, false);
-        NS_TEST_EXPECT_MSG_EQ(GetError([&] { MakeRest(reduced, 1); }),
-                              "chunk 0: its final sum cannot reach server 3 over the links that "
-                              "are up",
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRestByPolicies(reduced, weights, {}); }),
+                              "chunk 0 cannot reach server 3 over the links of line that are up",
                               "a final sum");
     }
 };

@@ -4,8 +4,6 @@
 
 #include "hrl-planner.h"
 
-#include "reduce-tree-choice.h"
-
 #include "ns3/allreduce-bounds.h"
 #include "ns3/forest-timetable.h"
 #include "ns3/plan-middle.h"
@@ -182,8 +180,20 @@ PlanRestByPolicies(const AllReduceState& state,
         PlanByMirroring(state, [&](const BroadcastProblem& broadcast) {
             return plan(MakeBroadcast(broadcast));
         });
-    std::vector<WorkloadList> forwards = plan(MakeRest(state, options.seed));
+    std::vector<WorkloadList> forwards = plan(MakeForward(state, MakeOutline(state, mirrored)));
     return forwards.size() < mirrored.size() ? forwards : mirrored;
+}
+
+WorkloadList
+ChooseRound(const AllReduceState& state,
+            const PlanOutline& outline,
+            const PolicyWeights& weights,
+            RolloutOptions options)
+{
+    const PlanningProblem problem = MakeForward(state, outline);
+    PlanningEnvironment environment(problem);
+    options.seed += state.GetRound(); // ties are broken in other ways in each round
+    return RunRound(environment, weights, options);
 }
 
 } // namespace ns3::allreduce

@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_HRL_PLANNER_H
 #define ALLREDUCE_HRL_PLANNER_H
 
+#include "plan-outline.h"
 #include "policy-rollout.h"
 #include "policy-weights.h"
 
@@ -40,8 +41,8 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
 /**
  * @ingroup allreduce
  *
- * Plan what is left of an AllReduce: forwards with reduces and broadcasts together, and mirrored,
- * all reduces before the first broadcast; the shorter plan is taken.
+ * Plan what is left of an AllReduce: mirrored, all reduces before the first broadcast; then on the
+ * flow-trees of that plan forwards, reduces and broadcasts together. The shorter plan is taken.
  *
  * @param state any state in which no workload is in flight
  * @param weights of the policies
@@ -52,6 +53,23 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
 std::vector<WorkloadList> PlanRestByPolicies(const AllReduceState& state,
                                              const PolicyWeights& weights,
                                              const RolloutOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * Ask the two policies for one round.
+ *
+ * @param state any state in which no workload is in flight and something is left to do
+ * @param outline of a plan made before, usable for the state
+ * @param weights of the policies
+ * @param options how to choose
+ * @return the round
+ * @throws InputError if servers are cut off
+ */
+WorkloadList ChooseRound(const AllReduceState& state,
+                         const PlanOutline& outline,
+                         const PolicyWeights& weights,
+                         RolloutOptions options);
 
 } // namespace ns3::allreduce
 

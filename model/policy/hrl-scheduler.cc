@@ -48,6 +48,12 @@ HrlScheduler::GetTypeId()
                           "first; else all are worked on at once.",
                           BooleanValue(true),
                           MakeBooleanAccessor(&HrlScheduler::m_usesUpper),
+                          MakeBooleanChecker())
+            .AddAttribute("Online",
+                          "Whether the policies are asked in every round about the state that is "
+                          "then there, instead of making a plan beforehand.",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&HrlScheduler::m_isOnline),
                           MakeBooleanChecker());
     return tid;
 }
@@ -61,6 +67,44 @@ HrlScheduler::LoadWeights()
         m_weights = std::make_shared<const PolicyWeights>(ReadCheckpoint(path));
         m_loaded = path;
     }
+}
+
+WorkloadList
+HrlScheduler::NextRound(const AllReduceState& state)
+{
+    if (!m_isOnline || state.IsDone())
+    {
+        return PlannedScheduler::NextRound(state);
+    }
+    UpdateOutline(state);
+    return ChooseRound(state, m_outline, *m_weights, MakeRolloutOptions(0));
+}
+
+void
+HrlScheduler::UpdateOutline(const AllReduceState& state)
+{
+    LoadWeights();
+    if (!state.IsFresh())
+    {
+        if (!IsUsable(m_outline, state))
+        {
+            m_outline = MakeOutline(state, PlanRest(state));
+        }
+        return;
+    }
+    PlanKey key = MakePlanKey(*this, state);
+    if (!m_wholeKey || !(*m_wholeKey == key))
+    {
+        m_whole = MakeOutline(state, PlanAll(state));
+        m_wholeKey = std::move(key);
+    }
+    m_outline = m_whole;
+}
+
+RoundRange
+HrlScheduler::GetPlan() const
+{
+    return m_isOnline ? RoundRange() : PlannedScheduler::GetPlan();
 }
 
 std::vector<WorkloadList>
@@ -97,20 +141,25 @@ HrlScheduler::PlanRest(const AllReduceState& state)
     });
 }
 
+RolloutOptions
+HrlScheduler::MakeRolloutOptions(uint32_t sample) const
+{
+    constexpr float TEMPERATURE = 0.5;
+    RolloutOptions options;
+    // Deterministic choices first and in turn: other seeds break their ties in other ways.
+    options.mode = sample % 2 == 0 ? RolloutMode::BEST : RolloutMode::SAMPLE;
+    options.temperature = TEMPERATURE;
+    options.upper = m_usesUpper ? UpperMode::POLICY : UpperMode::ALL;
+    options.seed = GetSeed() + sample;
+    return options;
+}
+
 std::vector<WorkloadList>
 HrlScheduler::FindShortest(const RolloutPlanner& makePlan) const
 {
-    constexpr float TEMPERATURE = 0.5;
     std::vector<std::vector<WorkloadList>> plans(m_samples);
-    RunParallel(m_samples, [&](uint32_t sample) {
-        // Deterministic choices first and in turn: other seeds break their ties in other ways.
-        RolloutOptions options;
-        options.mode = sample % 2 == 0 ? RolloutMode::BEST : RolloutMode::SAMPLE;
-        options.temperature = TEMPERATURE;
-        options.upper = m_usesUpper ? UpperMode::POLICY : UpperMode::ALL;
-        options.seed = GetSeed() + sample;
-        plans[sample] = makePlan(options);
-    });
+    RunParallel(m_samples,
+                [&](uint32_t sample) { plans[sample] = makePlan(MakeRolloutOptions(sample)); });
     // Of equal plans the first sample's, whichever was ready first.
     return *std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) {
         return x.size() < y.size();

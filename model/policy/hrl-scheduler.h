@@ -5,12 +5,14 @@
 #ifndef ALLREDUCE_HRL_SCHEDULER_H
 #define ALLREDUCE_HRL_SCHEDULER_H
 
+#include "plan-outline.h"
 #include "policy-rollout.h"
 
 #include "ns3/planned-scheduler.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ns3::allreduce
@@ -23,13 +25,18 @@ namespace ns3::allreduce
  * lower one schedules their workloads.
  *
  * From the beginning of an AllReduce it plans from the middle outwards (see PlanMiddle); from any
- * other state it goes on forwards.
+ * other state it goes on forwards. Online it keeps no plan: in every round the two policies are
+ * asked about the state that is there. Of a plan made before they keep the outline alone (see
+ * PlanOutline), until links change or partial sums come to lie elsewhere.
  */
 class HrlScheduler : public PlannedScheduler
 {
   public:
     /// @return the type
     static TypeId GetTypeId();
+
+    WorkloadList NextRound(const AllReduceState& state) override;
+    RoundRange GetPlan() const override;
 
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
@@ -39,6 +46,10 @@ class HrlScheduler : public PlannedScheduler
 
     /// @return the shortest of the sampled plans
     std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
+    /// @return how a sample chooses @param sample its number
+    RolloutOptions MakeRolloutOptions(uint32_t sample) const;
+    /// Outline what is left, if the present outline does not fit. @param state where to go on
+    void UpdateOutline(const AllReduceState& state);
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 
@@ -46,6 +57,10 @@ class HrlScheduler : public PlannedScheduler
     uint32_t m_samples{1};                          //!< the attribute Samples
     uint32_t m_middles{1};                          //!< the attribute Middles
     bool m_usesUpper{true};                         //!< the attribute Upper
+    bool m_isOnline{false};                         //!< the attribute Online
+    std::optional<PlanKey> m_wholeKey;              //!< what m_whole was made for
+    PlanOutline m_whole;                            //!< online: of an AllReduce from its beginning
+    PlanOutline m_outline;                          //!< online: of the present AllReduce
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

@@ -17,6 +17,7 @@ namespace
 
 constexpr uint32_t DETOUR = 2;   //!< links more than to the nearest sender that are searched
 constexpr uint32_t FAR_AWAY = 9; //!< distance of the nearest sender where there is none
+constexpr uint32_t SOON = 8;     //!< sums that are due in so many rounds are worked on
 
 } // namespace
 
@@ -39,6 +40,7 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
       m_isSelected(m_nChunks, true),
       m_active(m_held.GetRowWords(), 0),
       m_nOpen(m_nServers, 0),
+      m_round(problem.nRoundsDone),
       m_options(m_around.ports.size()),
       m_nCompeting(m_topology.GetNDirectedLinks(), 0),
       m_demand(m_topology.GetNDirectedLinks(), 0),
@@ -265,8 +267,16 @@ PlanningEnvironment::SelectTrees(const std::vector<bool>& selected)
 }
 
 void
-PlanningEnvironment::SelectFewest(std::vector<bool>& selected) const
+PlanningEnvironment::SelectByRule(std::vector<bool>& selected) const
 {
+    if (!m_problem.due.empty())
+    {
+        for (std::size_t i = 0; i < m_selectable.size(); ++i)
+        {
+            selected[i] = m_problem.due[m_selectable[i]] <= m_round + SOON;
+        }
+        return;
+    }
     uint32_t fewest = std::numeric_limits<uint32_t>::max();
     for (const ChunkId chunk : m_selectable)
     {

@@ -89,12 +89,12 @@ class PlanningEnvironment
     void SelectTrees(const std::vector<bool>& selected);
 
     /**
-     * A fixed rule in place of the upper policy: final trees, and the open ones with the fewest
-     * partial sums left.
+     * A fixed rule in place of the upper policy: trees whose sums are due soon; if that is not
+     * known, final trees and the open ones with the fewest partial sums left.
      *
      * @param [out] selected by index in GetSelectableTrees
      */
-    void SelectFewest(std::vector<bool>& selected) const;
+    void SelectByRule(std::vector<bool>& selected) const;
 
     /**
      * Nothing is left to pick: offer what has been held back until now.

@@ -46,7 +46,10 @@ struct PlanningProblem
     std::vector<float> prices;    //!< by link: in the proof of the bound, against the largest
     std::vector<uint32_t> partOf; //!< by server: its part in that proof (see PriceBound)
     uint32_t nParts{1};           //!< how many parts there are
-    uint32_t nRounds{0};          //!< rounds to be hoped for; 0: as few as possible
+    /// By chunk: the round after which its sum is to be final (see PlanOutline). Empty: not known.
+    std::vector<uint32_t> due;
+    uint32_t nRoundsDone{0}; //!< rounds of the AllReduce before this problem
+    uint32_t nRounds{0};     //!< rounds to be hoped for, those among them; 0: as few as possible
 
     /// @return the number of chunks
     uint32_t GetNChunks() const

@@ -85,6 +85,7 @@ struct PolicyView::ItemFacts
     bool isRoot;            //!< the receiver is the root
     float logRarity;        //!< log of servers over holders
     bool isDetour;          //!< the receiver's part has it, the sender is in another one
+    float urgency;          //!< of a partial sum, see PolicyView::GetUrgency
 };
 
 /// What the features of a flow-tree are made of.
@@ -108,6 +109,8 @@ struct PolicyView::TreeFacts
     float roundsLeft;   //!< until the target, up to 20
     float logServers;   //!< log of the number of servers
     float logChunks;    //!< log of chunks over servers
+    float urgency;      //!< see PolicyView::GetUrgency
+    float earlier;      //!< share of open trees that are due earlier
 };
 
 /// What the features of the state are made of.
@@ -253,6 +256,8 @@ constexpr Feature<Item> ITEM_FEATURES[] = {
      [](const Item& i) { return i.isPartial && i.depth == i.height ? 1.0F : 0; }},
     {"partial: others that the receiver waits for, up to 4",
      [](const Item& i) { return i.isPartial ? Cap(i.nBlocked, 4) : 0; }},
+    {"partial: how soon it must leave to be there when due",
+     [](const Item& i) { return i.urgency; }},
 };
 
 constexpr Feature<Tree> TREE_FEATURES[] = {
@@ -275,6 +280,8 @@ constexpr Feature<Tree> TREE_FEATURES[] = {
     {"rounds left, up to 20", [](const Tree& t) { return t.roundsLeft; }},
     {"log of the number of servers", [](const Tree& t) { return t.logServers; }},
     {"log of chunks over servers", [](const Tree& t) { return t.logChunks; }},
+    {"how soon it must be worked on to be final when due", [](const Tree& t) { return t.urgency; }},
+    {"share of open trees that are due earlier", [](const Tree& t) { return t.earlier; }},
 };
 
 constexpr Feature<State> VALUE_FEATURES[] = {
@@ -327,6 +334,14 @@ ListNames(const Feature<Facts> (&features)[N])
     return names;
 }
 
+/// @return the share of values below another @param sorted ascending @param value the other
+float
+CountBelow(const std::vector<uint32_t>& sorted, uint32_t value)
+{
+    return Share(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin(),
+                 sorted.size());
+}
+
 } // namespace
 
 const char*
@@ -357,6 +372,18 @@ float
 PolicyView::GetTime() const
 {
     return Share(m_env.m_round, m_env.m_target);
+}
+
+float
+PolicyView::GetUrgency(ChunkId chunk, uint32_t nHops) const
+{
+    if (m_env.m_problem.due.empty())
+    {
+        return 0;
+    }
+    const uint32_t first = m_env.m_round + nHops;
+    const uint32_t due = m_env.m_problem.due[chunk] + 1;
+    return 1 - Cap(due - std::min(due, first), 20);
 }
 
 float
@@ -536,6 +563,7 @@ PolicyView::FindItemFacts(uint32_t port,
         facts.depth = m_env.m_trees.GetDepth(sender.server, chunk);
         facts.nBlocked = m_env.m_trees.CountAwaited(receiver, chunk) - 1;
         facts.isRoot = receiver == m_env.m_problem.roots[chunk];
+        facts.urgency = GetUrgency(chunk, facts.depth);
         return facts;
     }
     const uint32_t holders = m_env.m_spread.GetCounts()[item];
@@ -573,6 +601,7 @@ PolicyView::WriteTrees(std::vector<float>& rows) const
     const float n = m_env.m_nServers;
     TreeFacts facts{};
     std::vector<uint32_t> lefts;
+    std::vector<uint32_t> dues;
     uint32_t nWaiting = 0;
     uint32_t nBusy = 0;
     for (ChunkId chunk = 0; chunk < m_env.m_nChunks; ++chunk)
@@ -582,12 +611,17 @@ PolicyView::WriteTrees(std::vector<float>& rows) const
         if (nLeft > 0)
         {
             lefts.push_back(nLeft);
+            if (!m_env.m_problem.due.empty())
+            {
+                dues.push_back(m_env.m_problem.due[chunk]);
+            }
             continue;
         }
         nWaiting += holders == 1;
         nBusy += holders > 1 && holders < m_env.m_nServers;
     }
     std::sort(lefts.begin(), lefts.end());
+    std::sort(dues.begin(), dues.end());
     facts.nFewest = lefts.empty() ? 0 : lefts.front();
     facts.openTrees = Share(lefts.size(), m_env.m_nChunks);
     facts.finalTrees = Share(nWaiting, m_env.m_nChunks);
@@ -609,13 +643,13 @@ PolicyView::WriteTrees(std::vector<float>& rows) const
         facts.nLeft = m_env.m_trees.CountLeft(chunk);
         facts.isOpen = facts.nLeft > 0;
         facts.left = facts.nLeft / n;
-        facts.rank =
-            Share(std::lower_bound(lefts.begin(), lefts.end(), facts.nLeft) - lefts.begin(),
-                  lefts.size());
+        facts.rank = CountBelow(lefts, facts.nLeft);
         facts.height = m_env.m_trees.GetHeight(chunk);
         facts.rootSlack = GetSlack(root);
         facts.rootOutSlack = GetOutSlack(root);
         facts.rootCapacity = Share(m_env.m_around.inCapacity[root], m_env.m_widest);
+        facts.urgency = GetUrgency(chunk, facts.height);
+        facts.earlier = dues.empty() ? 0 : CountBelow(dues, m_env.m_problem.due[chunk]);
         Append<TREE_FEATURES>(facts, rows);
     }
 }

@@ -119,6 +119,9 @@ class PolicyView
     };
 
     float GetTime() const;
+    /// @return 1 if the hops of a chunk's partial sums to its root must begin now for its sum to
+    /// be final when due, less if they can wait, 0 if for 20 rounds or if no round is due
+    float GetUrgency(ChunkId chunk, uint32_t nHops) const;
     float GetSlack(NodeId server) const;
     float GetOutSlack(NodeId server) const;
     uint32_t CountFreeOut(NodeId server) const;

@@ -38,11 +38,14 @@ const Rule RULES[] = {
     {PolicyHead::ITEM, "whether it is a partial sum", 3},
     {PolicyHead::ITEM, "partial: log of the partial sums that are left", -3},
     {PolicyHead::ITEM, "partial: its depth", 0.5},
+    {PolicyHead::ITEM, "partial: how soon it must leave to be there when due", 1},
     {PolicyHead::ITEM, "final: log of servers over holders", 5},
     {PolicyHead::ITEM, "final: share of the receiver's neighbors that lack it", 2},
     {PolicyHead::ITEM, "final: least slack of the regions that it would be new to", -0.5},
     {PolicyHead::ITEM, "final: whether it enters a part of the network that has it", -1},
     {PolicyHead::TREE, "share of open trees with fewer left", -2},
+    {PolicyHead::TREE, "how soon it must be worked on to be final when due", 6},
+    {PolicyHead::TREE, "whether its sum is not final yet", -3.6F},
 };
 
 /// @return the index of a feature

@@ -59,20 +59,36 @@ class Rollout
                 return {};
             }
             plan.push_back(MakeRound());
-            if (plan.back().IsEmpty())
-            {
-                FailInput("round ",
-                          plan.size(),
-                          ": nothing can be sent over the links that are up, though ",
-                          m_environment.GetNTransfersLeft(),
-                          " transfers are left");
-            }
             const auto after = m_environment.EndRound();
             Reward(before, after);
             before = after;
         }
         NoteEnd(plan.size());
         return plan;
+    }
+
+    WorkloadList MakeRound()
+    {
+        m_environment.BeginRound();
+        SelectTrees();
+        if (m_episode)
+        {
+            m_view.AppendValue(m_episode->rows[static_cast<std::size_t>(PolicyHead::VALUE)]);
+        }
+        WorkloadList round;
+        do
+        {
+            PickAll(round);
+        } while (m_environment.OfferMore());
+        if (round.IsEmpty())
+        {
+            FailInput("round ",
+                      m_environment.GetRound(),
+                      ": nothing can be sent over the links that are up, though ",
+                      m_environment.GetNTransfersLeft(),
+                      " transfers are left");
+        }
+        return round;
     }
 
   private:
@@ -98,22 +114,6 @@ class Rollout
         }
     }
 
-    WorkloadList MakeRound()
-    {
-        m_environment.BeginRound();
-        SelectTrees();
-        if (m_episode)
-        {
-            m_view.AppendValue(m_episode->rows[static_cast<std::size_t>(PolicyHead::VALUE)]);
-        }
-        WorkloadList round;
-        do
-        {
-            PickAll(round);
-        } while (m_environment.OfferMore());
-        return round;
-    }
-
     void PickAll(WorkloadList& round)
     {
         ScoreChangedPorts();
@@ -133,9 +133,9 @@ class Rollout
             return;
         }
         std::vector<bool> selected(nTrees);
-        if (m_options.upper == UpperMode::FEWEST)
+        if (m_options.upper == UpperMode::RULE)
         {
-            m_environment.SelectFewest(selected);
+            m_environment.SelectByRule(selected);
         }
         else
         {
@@ -363,6 +363,15 @@ RunRollout(PlanningEnvironment& environment,
            Episode* episode)
 {
     return Rollout(environment, weights, options, rewards, episode).Run();
+}
+
+WorkloadList
+RunRound(PlanningEnvironment& environment,
+         const PolicyWeights& weights,
+         const RolloutOptions& options)
+{
+    const RewardWeights rewards;
+    return Rollout(environment, weights, options, rewards, nullptr).MakeRound();
 }
 
 } // namespace ns3::allreduce

@@ -31,7 +31,7 @@ enum class UpperMode
 {
     POLICY, //!< those that the upper policy selects
     ALL,    //!< all trees at once
-    FEWEST  //!< open trees with the fewest partial sums left: the best fixed rule that is known
+    RULE    //!< those of the best fixed rule that is known (PlanningEnvironment::SelectByRule)
 };
 
 /// @ingroup allreduce
@@ -98,6 +98,21 @@ std::vector<WorkloadList> RunRollout(PlanningEnvironment& environment,
                                      const RolloutOptions& options,
                                      const RewardWeights& rewards = {},
                                      Episode* episode = nullptr);
+
+/**
+ * @ingroup allreduce
+ *
+ * Choose one round with the two policies.
+ *
+ * @param environment what is left; some transfer is
+ * @param weights of the policies
+ * @param options how to choose
+ * @return the round
+ * @throws InputError if nothing can be sent
+ */
+WorkloadList RunRound(PlanningEnvironment& environment,
+                      const PolicyWeights& weights,
+                      const RolloutOptions& options);
 
 } // namespace ns3::allreduce
 

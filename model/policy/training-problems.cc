@@ -4,10 +4,11 @@
 
 #include "training-problems.h"
 
-#include "reduce-tree-choice.h"
+#include "plan-outline.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/forest-scheduler.h"
 #include "ns3/plan-middle.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-modifiers.h"
@@ -95,7 +96,9 @@ MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& 
     const std::vector<NodeId> roots = MakeRoots(topology.GetNServers(), chunksPerServer);
     if (isForward)
     {
-        owned.problem = MakeRest(AllReduceState(topology, roots), chance.Below(1'000'000));
+        const AllReduceState state(topology, roots);
+        const Ptr<ForestScheduler> forest = CreateObject<ForestScheduler>();
+        owned.problem = MakeForward(state, MakeOutline(state, Plan(*forest, state).rounds));
         return owned;
     }
     const LowerBounds bounds = ComputeLowerBounds(topology, roots);

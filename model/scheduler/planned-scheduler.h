@@ -32,8 +32,8 @@ class PlannedScheduler : public AllReduceScheduler
     /// @return the type
     static TypeId GetTypeId();
 
-    WorkloadList NextRound(const AllReduceState& state) final;
-    RoundRange GetPlan() const final;
+    WorkloadList NextRound(const AllReduceState& state) override;
+    RoundRange GetPlan() const override;
     std::string GetPlanner() const final;
 
     /// @return how often a plan was made because the state was not the expected one

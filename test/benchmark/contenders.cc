@@ -60,6 +60,29 @@ GetDefaultMiddles()
     return middles.Get();
 }
 
+/// @return an AllReduce in which the policies were asked for every round
+std::vector<WorkloadList>
+ChooseAllRounds(AllReduceState state,
+                const PolicyWeights& weights,
+                const RolloutOptions& options,
+                uint32_t nMiddles)
+{
+    const PlanOutline outline =
+        MakeOutline(state,
+                    PlanFromMiddle(state.GetTopology(), state.GetRoots(), weights, {}, nMiddles));
+    std::vector<WorkloadList> rounds;
+    while (!state.IsDone())
+    {
+        rounds.push_back(ChooseRound(state, outline, weights, options));
+        for (std::size_t i = 0; i < rounds.back().GetSize(); ++i)
+        {
+            state.Start(rounds.back().Get(i));
+        }
+        state.EndRound();
+    }
+    return rounds;
+}
+
 } // namespace
 
 Contender
@@ -91,13 +114,35 @@ MakeRollouts(const std::string& name, const PolicyWeights& weights, const Rollou
 }
 
 std::vector<Contender>
+MakeOnline(const std::string& checkpoint)
+{
+    const PolicyWeights weights = ReadCheckpoint(checkpoint);
+    const uint32_t nMiddles = GetDefaultMiddles();
+    const auto make = [=](const std::string& name, const RolloutOptions& options) {
+        return Contender{name, [=](const AllReduceState& start) {
+                             return ChooseAllRounds(start, weights, options, nMiddles);
+                         }};
+    };
+    RolloutOptions allAtOnce;
+    allAtOnce.upper = UpperMode::ALL;
+    RolloutOptions fixedRule;
+    fixedRule.upper = UpperMode::RULE;
+    RolloutOptions random;
+    random.mode = RolloutMode::RANDOM;
+    return {make("online", {}),
+            make("online, upper off", allAtOnce),
+            make("online, fixed rule", fixedRule),
+            make("online, random picks", random)};
+}
+
+std::vector<Contender>
 MakeControls(const std::string& checkpoint)
 {
     const PolicyWeights weights = ReadCheckpoint(checkpoint);
     RolloutOptions allAtOnce;
     allAtOnce.upper = UpperMode::ALL;
     RolloutOptions fixedRule;
-    fixedRule.upper = UpperMode::FEWEST;
+    fixedRule.upper = UpperMode::RULE;
     RolloutOptions random;
     random.mode = RolloutMode::RANDOM;
     return {MakeRollouts("upper off", weights, allAtOnce),

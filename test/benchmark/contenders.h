@@ -47,6 +47,13 @@ Contender MakeRollouts(const std::string& name,
 
 /**
  * @param checkpoint the file with the weights
+ * @return the policies asked in every round, with parts of them replaced: the upper one by all
+ * trees at once or by a fixed rule, both by chance
+ */
+std::vector<Contender> MakeOnline(const std::string& checkpoint);
+
+/**
+ * @param checkpoint the file with the weights
  * @return the policies with parts of them replaced: the upper one by all trees at once or by a
  * fixed rule, both by untrained ones or by chance
  */

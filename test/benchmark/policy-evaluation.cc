@@ -41,7 +41,7 @@ namespace
 struct Options
 {
     std::vector<std::string>
-        parts{"time", "reference", "named", "changed", "many", "unseen", "rests"};
+        parts{"time", "reference", "named", "changed", "many", "unseen", "rests", "online"};
     std::string checkpoint; //!< empty: the shipped one
 };
 
@@ -491,6 +491,32 @@ PrintTimes(const std::string& checkpoint)
 }
 
 void
+PrintOnline(const std::string& checkpoint)
+{
+    std::cout
+        << "\nRounds over the bound of any plan, each chosen from the state that is there, next "
+           "to a plan made beforehand, mean (worst):"
+        << std::endl;
+    std::vector<EvaluationCase> small = MakeReferenceCases();
+    small.resize(16); // without the fat-trees
+    const std::vector<Group> groups = {
+        {"reference, m = auto", small},
+        {"5 or 10 % of the links lost, m = ports", MakeDegradedCases(1)},
+        {"30 % of the links twice as wide, m = ports", MakeMixedCases(1)}};
+    const std::vector<Contender> contenders = Join({MakeHrl(checkpoint)}, MakeOnline(checkpoint));
+    std::vector<std::string> columns{"networks", "cases"};
+    for (const Contender& contender : contenders)
+    {
+        columns.push_back(contender.name);
+    }
+    PrintHeader(columns);
+    for (const Group& group : groups)
+    {
+        PrintRatios(group.title, Evaluate(group.cases, contenders));
+    }
+}
+
+void
 PrintPart(const std::string& part, const std::string& checkpoint)
 {
     const std::map<std::string, void (*)(const std::string&)> printers = {
@@ -501,13 +527,14 @@ PrintPart(const std::string& part, const std::string& checkpoint)
         {"many", PrintManyChunks},
         {"unseen", PrintUnseen},
         {"rests", PrintRests},
+        {"online", PrintOnline},
     };
     const auto printer = printers.find(part);
     if (printer == printers.end())
     {
         FailInput("--parts \"",
                   part,
-                  "\": expected time, reference, named, changed, many, unseen or rests");
+                  "\": expected time, reference, named, changed, many, unseen, rests or online");
     }
     printer->second(checkpoint);
 }
@@ -518,7 +545,10 @@ Run(int argc, char* argv[])
     Options options;
     ProgramOptions parser("allreduce-evaluate-policies",
                           "tables of how good the policies are, next to their controls");
-    parser.Add("parts", options.parts, ',', "time, reference, named, changed, many, unseen, rests");
+    parser.Add("parts",
+               options.parts,
+               ',',
+               "time, reference, named, changed, many, unseen, rests, online");
     parser.Add("checkpoint", options.checkpoint, "the policies; default: the shipped ones");
     if (!parser.Parse(argc, argv))
     {
