@@ -21,6 +21,8 @@ namespace
 constexpr std::size_t MOST_TRANSFERS = 60'000;
 /// Likewise, where plans can be at the bound and mostly are at the first try.
 constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
+/// There, so many endings are tried at most before all is planned anew.
+constexpr uint32_t MOST_ENDINGS = 8;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -62,6 +64,12 @@ class MiddlePlanner
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
         Keep(std::move(plan));
+    }
+
+    /// @param nEndings how many endings are tried for each half
+    void SetEndings(uint32_t nEndings)
+    {
+        m_nEndings = nEndings;
     }
 
     /// @return whether there is no plan yet that is as short @param nRounds rounds
@@ -110,6 +118,10 @@ class MiddlePlanner
         PlanningProblem problem =
             MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2, m_prices);
         problem.mayCoresShrink = departures && !middle.isSymmetric;
+        if (m_nEndings > 1)
+        {
+            return RunRolloutWithEndings(problem, m_weights, m_options, m_nEndings);
+        }
         PlanningEnvironment environment(problem);
         std::vector<WorkloadList> rounds = RunRollout(environment, m_weights, m_options);
         if (departures)
@@ -123,6 +135,7 @@ class MiddlePlanner
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
     RolloutOptions m_options;           //!< how to choose
+    uint32_t m_nEndings{1};             //!< tried for each half
     const PriceBound& m_prices;         //!< of the network
     const uint32_t m_bound;             //!< no plan has fewer rounds
     std::vector<WorkloadList> m_best;   //!< the shortest plan so far
@@ -150,6 +163,10 @@ PlanFromMiddle(const Topology& topology,
         std::clamp<std::size_t>((isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS) / nTransfers,
                                 1,
                                 std::max(1U, nMiddles));
+    if (isBareEnough && nMiddles > 1)
+    {
+        planner.SetEndings(std::min(MOST_ENDINGS, nTries + 1));
+    }
     for (uint32_t i = 0; i < nTries && planner.IsWorthwhile(bound); ++i)
     {
         // Longer plans have smaller cores, which are easier to serve: try all lengths that are

@@ -15,6 +15,7 @@ namespace ns3::allreduce
 namespace
 {
 
+constexpr DirectedLinkId NO_LINK = std::numeric_limits<DirectedLinkId>::max();
 constexpr uint32_t DETOUR = 2;   //!< links more than to the nearest sender that are searched
 constexpr uint32_t FAR_AWAY = 9; //!< distance of the nearest sender where there is none
 constexpr uint32_t SOON = 8;     //!< sums that are due in so many rounds are worked on
@@ -46,13 +47,14 @@ PlanningEnvironment::PlanningEnvironment(const PlanningProblem& problem)
       m_demand(m_topology.GetNDirectedLinks(), 0),
       m_portsOfOut(m_topology.GetNDirectedLinks()),
       m_isOpen(m_around.ports.size(), false),
+      m_isOutdated(m_around.ports.size(), false),
       m_isChanged(m_around.ports.size(), false),
       m_reachedIn(m_topology.GetNNodes(), 0),
       m_found(m_held.GetRowWords(), 0)
 {
     for (PortOptions& options : m_options)
     {
-        options.towards.resize(m_topology.GetNSwitches());
+        options.towards.resize(m_topology.GetNSwitches(), NO_LINK);
     }
     for (const uint32_t inCapacity : m_around.inCapacity)
     {
@@ -343,7 +345,6 @@ bool
 PlanningEnvironment::SearchAll()
 {
     std::fill(m_nCompeting.begin(), m_nCompeting.end(), 0);
-    std::fill(m_demand.begin(), m_demand.end(), 0);
     for (auto& ports : m_portsOfOut)
     {
         ports.clear();
@@ -352,7 +353,6 @@ PlanningEnvironment::SearchAll()
     for (PortOptions& options : m_options)
     {
         options.senders.clear();
-        options.switchLinks.clear();
     }
     m_changed.clear();
     std::fill(m_isChanged.begin(), m_isChanged.end(), false);
@@ -377,6 +377,7 @@ PlanningEnvironment::ForgetOptions(uint32_t port)
     for (const DirectedLinkId link : options.switchLinks)
     {
         --m_demand[link];
+        options.towards[m_topology.GetSource(link) - m_nServers] = NO_LINK;
     }
     options.senders.clear();
     options.switchLinks.clear();
@@ -401,6 +402,7 @@ void
 PlanningEnvironment::SearchPort(uint32_t port)
 {
     ForgetOptions(port);
+    m_isOutdated[port] = false;
     PortOptions& options = m_options[port];
     const InPort& here = m_around.ports[port];
     if (m_free[here.link] == 0 || !IsReceiving(here.server))
@@ -658,11 +660,19 @@ PlanningEnvironment::UseLinks()
         for (const uint32_t port : m_openPorts)
         {
             // It may have been marked for a sender that it lost; its ways are to be searched anew.
-            if (!m_around.ports[port].isDirect &&
-                m_options[port].towards[source - m_nServers] == link)
+            if (m_around.ports[port].isDirect ||
+                m_options[port].towards[source - m_nServers] != link)
+            {
+                continue;
+            }
+            if (m_renewal == Renewal::AT_ONCE)
             {
                 MarkChanged(port);
                 SearchPort(port);
+            }
+            else
+            {
+                m_isOutdated[port] = true;
             }
         }
     }
@@ -723,6 +733,40 @@ PlanningEnvironment::SearchPortsOf(NodeId server)
     }
 }
 
+void
+PlanningEnvironment::SetRenewal(Renewal renewal)
+{
+    m_renewal = renewal;
+}
+
+bool
+PlanningEnvironment::Renew(uint32_t port)
+{
+    if (!m_isOutdated[port])
+    {
+        return false;
+    }
+    ForgetChanges();
+    MarkChanged(port);
+    SearchPort(port);
+    UpdateOpen(port);
+    if (!m_isOpen[port])
+    {
+        ListOpenPort(port);
+    }
+    return true;
+}
+
+void
+PlanningEnvironment::ForgetChanges()
+{
+    for (const uint32_t changed : m_changed)
+    {
+        m_isChanged[changed] = false;
+    }
+    m_changed.clear();
+}
+
 uint32_t
 PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadList& round)
 {
@@ -730,11 +774,7 @@ PlanningEnvironment::Pick(uint32_t port, Sender sender, uint32_t item, WorkloadL
     const NodeId receiver = m_path.back();
     const bool isPartial = item >= m_nChunks;
     const ChunkId chunk = isPartial ? item - m_nChunks : item;
-    for (const uint32_t changed : m_changed)
-    {
-        m_isChanged[changed] = false;
-    }
-    m_changed.clear();
+    ForgetChanges();
     if (isPartial)
     {
         SendPartial(sender.server, receiver, chunk);

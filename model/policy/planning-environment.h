@@ -140,6 +140,24 @@ class PlanningEnvironment
      */
     uint32_t Pick(uint32_t port, Sender sender, uint32_t item, WorkloadList& round);
 
+    /// When the ways to a port are searched anew, after a link between switches on them was taken.
+    enum class Renewal : uint8_t
+    {
+        AT_ONCE,    //!< what is offered is all that there is
+        WHEN_ASKED, //!< by Renew: other ports have fewer options than they seem to, which is quick
+    };
+
+    /// @param renewal from now on; AT_ONCE if it was never set
+    void SetRenewal(Renewal renewal);
+
+    /**
+     * Search a port anew, if its options are not what they seem to be.
+     *
+     * @param port an open port; afterwards it may be closed
+     * @return whether it was searched
+     */
+    bool Renew(uint32_t port);
+
     /// End the round. @return what became of it
     RoundOutcome EndRound();
 
@@ -208,6 +226,7 @@ class PlanningEnvironment
     void DropSender(uint32_t port, DirectedLinkId out);
     void DropWhereUseless(NodeId sender);
     void MarkChanged(uint32_t port);
+    void ForgetChanges();
     void RebuildOpenPorts();
     void ListOpenPort(uint32_t port);
     void SendPartial(NodeId sender, NodeId receiver, ChunkId chunk);
@@ -261,6 +280,8 @@ class PlanningEnvironment
     BitMatrix m_isPortOfOut;    //!< [directed link][port]: is in m_portsOfOut, or was in this turn
     std::vector<bool> m_isOpen; //!< by port
     std::vector<uint32_t> m_openPorts;       //!< ascending
+    Renewal m_renewal{Renewal::AT_ONCE};     //!< see SetRenewal
+    std::vector<bool> m_isOutdated;          //!< by port: to be searched anew
     std::vector<uint32_t> m_changed;         //!< ports
     std::vector<bool> m_isChanged;           //!< by port
     uint32_t m_search{0};                    //!< number of the present search

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace ns3::allreduce
@@ -18,6 +19,8 @@ namespace
 
 /// More items are not weighed against each other; training networks hardly have so many.
 constexpr uint32_t MOST_ITEMS = 32;
+/// Where plans fail to be as short as they can be, it is mostly in this part of the rounds.
+constexpr uint32_t ENDING_SHARE = 5;
 
 /// Rolls out the policies on one problem.
 class Rollout
@@ -39,9 +42,14 @@ class Rollout
           m_portRows(environment.GetNPorts() * m_nPortFeatures, 0),
           m_portScores(environment.GetNPorts(), 0)
     {
+        if (options.mode == RolloutMode::BEST)
+        {
+            environment.SetRenewal(PlanningEnvironment::Renewal::WHEN_ASKED);
+        }
     }
 
-    std::vector<WorkloadList> Run()
+    /// @return the next rounds @param mostRounds no more than so many
+    std::vector<WorkloadList> Run(std::size_t mostRounds = std::numeric_limits<std::size_t>::max())
     {
         std::vector<WorkloadList> plan;
         const uint32_t needed = m_environment.GetRoundsNeeded();
@@ -51,7 +59,7 @@ class Rollout
             *m_episode = {};
             m_episode->nRoundsNeeded = needed;
         }
-        while (m_environment.GetNTransfersLeft() > 0)
+        while (m_environment.GetNTransfersLeft() > 0 && plan.size() < mostRounds)
         {
             if (m_options.mostRounds > 0 && plan.size() == m_options.mostRounds)
             {
@@ -208,6 +216,10 @@ class Rollout
     void PickOne(WorkloadList& round)
     {
         const uint32_t port = PickPort();
+        if (m_environment.Renew(port))
+        {
+            return; // it may not be the best one any more
+        }
         const std::vector<PlanningEnvironment::Sender>& senders = m_environment.GetSenders(port);
         uint32_t choice = 0;
         if (senders.size() > 1)
@@ -372,6 +384,36 @@ RunRound(PlanningEnvironment& environment,
 {
     const RewardWeights rewards;
     return Rollout(environment, weights, options, rewards, nullptr).MakeRound();
+}
+
+std::vector<WorkloadList>
+RunRolloutWithEndings(const PlanningProblem& problem,
+                      const PolicyWeights& weights,
+                      const RolloutOptions& options,
+                      uint32_t nEndings)
+{
+    PlanningEnvironment paused(problem);
+    const uint32_t needed = paused.GetRoundsNeeded();
+    std::vector<WorkloadList> plan =
+        Rollout(paused, weights, options, {}, nullptr).Run(needed - needed / ENDING_SHARE);
+    if (paused.GetRoundsNeeded() > needed)
+    {
+        nEndings = 1; // no ending makes up for that
+    }
+    std::vector<WorkloadList> best;
+    RolloutOptions other = options;
+    for (uint32_t i = 0; i < nEndings && (i == 0 || plan.size() + best.size() > needed); ++i)
+    {
+        other.seed = options.seed + i;
+        PlanningEnvironment environment = paused;
+        std::vector<WorkloadList> ending = Rollout(environment, weights, other, {}, nullptr).Run();
+        if (i == 0 || ending.size() < best.size())
+        {
+            best = std::move(ending);
+        }
+    }
+    plan.insert(plan.end(), best.begin(), best.end());
+    return plan;
 }
 
 } // namespace ns3::allreduce

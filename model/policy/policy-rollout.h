@@ -114,6 +114,22 @@ WorkloadList RunRound(PlanningEnvironment& environment,
                       const PolicyWeights& weights,
                       const RolloutOptions& options);
 
+/**
+ * @ingroup allreduce
+ *
+ * Plan to the end, with ties broken in the best way that several tries at the last rounds find.
+ *
+ * @param problem what to plan
+ * @param weights of the policies
+ * @param options how to choose
+ * @param nEndings how many endings are tried, until one is as short as possible
+ * @return the rounds
+ */
+std::vector<WorkloadList> RunRolloutWithEndings(const PlanningProblem& problem,
+                                                const PolicyWeights& weights,
+                                                const RolloutOptions& options,
+                                                uint32_t nEndings);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_POLICY_ROLLOUT_H */

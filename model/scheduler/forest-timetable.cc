@@ -40,6 +40,14 @@ GetEarliest(uint32_t ready, uint32_t before)
     return std::max(ready, before - std::min(before, MOST_ROUNDS_MOVED));
 }
 
+/// @return those rounds of a word, as bits, that are not before a round
+uint64_t
+GetRoundsFrom(uint32_t round, uint32_t word)
+{
+    const uint32_t before = round - std::min(round, word * LinkSlots::WORD);
+    return before < LinkSlots::WORD ? ~uint64_t{0} << before : 0;
+}
+
 } // namespace
 
 ForestTimetable::ForestTimetable(const Topology& topology,
@@ -54,6 +62,7 @@ ForestTimetable::ForestTimetable(const Topology& topology,
       m_load(forest.load),
       m_slots(topology),
       m_reachedIn(topology.GetNNodes(), 0),
+      m_reachable(topology.GetNNodes()),
       m_last(topology.GetNNodes())
 {
     CheckSize();
@@ -75,6 +84,7 @@ ForestTimetable::ForestTimetable(const Topology& topology,
       m_nRounds(rounds.size()),
       m_slots(topology),
       m_reachedIn(topology.GetNNodes(), 0),
+      m_reachable(topology.GetNNodes()),
       m_last(topology.GetNNodes())
 {
     CheckSize();
@@ -322,40 +332,69 @@ ForestTimetable::FindEarlierSender(uint32_t index, uint32_t round)
     const std::size_t mostLinks = m_paths.GetLinks(m_toParent[BROADCAST][index]).size();
     const uint32_t first = m_ready[GetIndex(chunk, m_roots[chunk])];
     m_nLinksTried = 0;
-    uint64_t possible = ~uint64_t{0} << (first % LinkSlots::WORD);
-    for (uint32_t word = first / LinkSlots::WORD; word <= round / LinkSlots::WORD; ++word)
+    for (uint32_t word = first / LinkSlots::WORD;
+         word <= round / LinkSlots::WORD && m_nLinksTried <= MOST_LINKS_TRIED;
+         ++word)
     {
-        possible &= GetRoomToReceive(receiver, word);
-        for (uint32_t bit = 0; possible >> bit != 0; ++bit)
+        const uint64_t rounds = GetRoundsFrom(first, word) & ~GetRoundsFrom(round, word);
+        for (uint64_t bits = FindRoundsWithSender(chunk, receiver, word, rounds, mostLinks);
+             bits != 0;
+             bits &= bits - 1)
         {
-            const uint32_t earlier = word * LinkSlots::WORD + bit;
-            if ((possible >> bit & 1) == 0)
-            {
-                continue;
-            }
-            if (earlier >= round || m_nLinksTried > MOST_LINKS_TRIED)
-            {
-                return round;
-            }
+            const uint32_t earlier = word * LinkSlots::WORD + __builtin_ctzll(bits);
             if (FindSender(chunk, receiver, earlier, mostLinks))
             {
                 return earlier;
             }
         }
-        possible = ~uint64_t{0};
     }
     return round;
 }
 
 uint64_t
-ForestTimetable::GetRoomToReceive(NodeId server, uint32_t word) const
+ForestTimetable::FindRoundsWithSender(ChunkId chunk,
+                                      NodeId receiver,
+                                      uint32_t word,
+                                      uint64_t rounds,
+                                      std::size_t mostLinks)
 {
-    uint64_t room = 0;
-    for (const Topology::Port& port : m_topology.GetPorts(server))
+    uint64_t found = 0;
+    ++m_search;
+    m_queue.assign(1, receiver);
+    m_reachedIn[receiver] = m_search;
+    m_reachable[receiver] = rounds;
+    std::size_t next = 0;
+    for (std::size_t nLinks = 1; nLinks <= mostLinks; ++nLinks)
     {
-        room |= m_slots.GetRoom(Reverse(port.out), word);
+        for (const std::size_t end = m_queue.size(); next < end; ++next)
+        {
+            const NodeId node = m_queue[next];
+            for (const Topology::Port& port : m_topology.GetPorts(node))
+            {
+                ++m_nLinksTried;
+                const uint64_t there = m_reachable[node] & m_slots.GetRoom(Reverse(port.out), word);
+                if (there == 0)
+                {
+                    continue;
+                }
+                if (m_topology.IsServer(port.neighbor))
+                {
+                    const uint32_t ready = m_ready[GetIndex(chunk, port.neighbor)];
+                    found |= there & GetRoundsFrom(ready, word);
+                    continue;
+                }
+                uint64_t& reachable = m_reachable[port.neighbor];
+                reachable = m_reachedIn[port.neighbor] == m_search ? reachable : 0;
+                m_reachedIn[port.neighbor] = m_search;
+                if ((there & ~reachable) != 0)
+                {
+                    reachable |= there;
+                    m_queue.push_back(port.neighbor);
+                }
+            }
+        }
     }
-    return room;
+    return found;
 }
 
 bool
@@ -370,7 +409,6 @@ ForestTimetable::FindSender(ChunkId chunk, NodeId receiver, uint32_t round, std:
         {
             for (const Topology::Port& port : m_topology.GetPorts(m_queue[next]))
             {
-                ++m_nLinksTried;
                 if (m_reachedIn[port.neighbor] == m_search ||
                     !m_slots.HasRoom(Reverse(port.out), round))
                 {

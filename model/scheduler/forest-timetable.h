@@ -130,8 +130,13 @@ class ForestTimetable
     /// @param index of the chunk and the receiver @param round when the parent can
     /// @return when somebody can; m_detour is then the path to him
     uint32_t FindEarlierSender(uint32_t index, uint32_t round);
-    /// @return the rounds of a word in which a server can receive, as bits
-    uint64_t GetRoomToReceive(NodeId server, uint32_t word) const;
+    /// Look for senders in many rounds at once. @param word @param rounds of the word, as bits
+    /// @return those in which there may be a sender; there is none in the others
+    uint64_t FindRoundsWithSender(ChunkId chunk,
+                                  NodeId receiver,
+                                  uint32_t word,
+                                  uint64_t rounds,
+                                  std::size_t mostLinks);
     /// Look for a sender in a round. @param mostLinks of the path
     /// @return whether m_detour is now the path from the receiver to him
     bool FindSender(ChunkId chunk, NodeId receiver, uint32_t round, std::size_t mostLinks);
@@ -156,6 +161,7 @@ class ForestTimetable
     uint32_t m_nLinksTried{0};            //!< for this receiver
     uint32_t m_search{0};                 //!< its number
     std::vector<uint32_t> m_reachedIn;    //!< by node: the last search that reached it
+    std::vector<uint64_t> m_reachable;    //!< by node reached: in which rounds of a word
     std::vector<DirectedLinkId> m_last;   //!< by switch reached: the last link on the way there
     std::vector<NodeId> m_queue;          //!< switches that were reached
     std::vector<DirectedLinkId> m_detour; //!< the path found, from the receiver to the sender
