@@ -45,6 +45,7 @@ class HrlScheduler : public PlannedScheduler
     std::string m_checkpoint;                       //!< the attribute Checkpoint
     uint32_t m_samples{1};                          //!< the attribute Samples
     uint32_t m_middles{1};                          //!< the attribute Middles
+    uint64_t m_searchEffort{0};                     //!< the attribute SearchEffort
     bool m_usesUpper{true};                         //!< the attribute Upper
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
