@@ -36,13 +36,16 @@ EjectionSearch::EjectionSearch(const Topology& topology,
                                const std::vector<NodeId>& roots,
                                const DeliveryPaths& paths,
                                uint64_t seed)
-    : m_topology(topology),
-      m_roots(roots),
+    : m_roots(roots),
       m_paths(paths),
       m_nServers(topology.GetNServers()),
       m_nIndices(roots.size() * m_nServers),
       m_random(seed)
 {
+    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+    {
+        m_capacities.push_back(topology.GetCapacity(link));
+    }
 }
 
 void
@@ -105,7 +108,7 @@ EjectionSearch::ClearSlots(uint32_t nRounds)
 {
     m_nRounds = nRounds;
     m_nWords = (nRounds + WORD - 1) / WORD;
-    const uint32_t nLinks = m_topology.GetNDirectedLinks();
+    const uint32_t nLinks = m_capacities.size();
     m_room.fill(std::vector<uint64_t>(nLinks * m_nWords, ~uint64_t{0}));
     m_used.assign(nLinks * nRounds, 0);
     m_firstSlot.clear();
@@ -113,7 +116,7 @@ EjectionSearch::ClearSlots(uint32_t nRounds)
     for (DirectedLinkId link = 0; link < nLinks; ++link)
     {
         m_firstSlot.push_back(nSlots);
-        nSlots += nRounds * m_topology.GetCapacity(link);
+        nSlots += nRounds * m_capacities[link];
     }
     m_slots.assign(nSlots, NOBODY);
     m_path.assign(2 * m_nIndices, NO_PATH);
@@ -300,7 +303,7 @@ EjectionSearch::ClearWay(Delivery delivery, PathId path, uint32_t time)
     const uint32_t round = GetRound(half, time);
     for (const DirectedLinkId link : GetUsedLinks(path, half))
     {
-        const uint32_t capacity = m_topology.GetCapacity(link);
+        const uint32_t capacity = m_capacities[link];
         if (m_used[link * m_nRounds + round] == capacity)
         {
             const uint32_t lane = m_random.DrawBelow(capacity);
@@ -347,7 +350,7 @@ EjectionSearch::Place(Delivery delivery, PathId path, uint32_t time)
     const uint32_t round = GetRound(half, time);
     for (const DirectedLinkId link : GetUsedLinks(path, half))
     {
-        const uint32_t capacity = m_topology.GetCapacity(link);
+        const uint32_t capacity = m_capacities[link];
         uint32_t& used = m_used[link * m_nRounds + round];
         m_slots[m_firstSlot[link] + round * capacity + used] = delivery;
         if (++used == capacity)
@@ -380,7 +383,7 @@ EjectionSearch::Remove(Delivery delivery)
     for (const DirectedLinkId link : GetUsedLinks(path, half))
     {
         uint32_t& used = m_used[link * m_nRounds + round];
-        Delivery* const slots = &m_slots[m_firstSlot[link] + round * m_topology.GetCapacity(link)];
+        Delivery* const slots = &m_slots[m_firstSlot[link] + round * m_capacities[link]];
         *std::find(slots, slots + used, delivery) = slots[used - 1];
         --used;
         SetRoom(link, round, true);

@@ -37,9 +37,9 @@ class EjectionSearch
   public:
     /**
      * @param topology the network
-     * @param roots the root of each chunk
-     * @param paths the paths to choose from
-     * @param seed where chance comes from; all but the seed must outlive this
+     * @param roots the root of each chunk, which must outlive this
+     * @param paths the paths to choose from, which must outlive this
+     * @param seed where chance comes from
      */
     EjectionSearch(const Topology& topology,
                    const std::vector<NodeId>& roots,
@@ -139,11 +139,11 @@ class EjectionSearch
         return half == DOWN ? time : m_nRounds - 1 - time;
     }
 
-    const Topology& m_topology;         //!< the network
     const std::vector<NodeId>& m_roots; //!< by chunk
     const DeliveryPaths& m_paths;       //!< the paths to choose from
     const uint32_t m_nServers;          //!< number of servers
     const uint32_t m_nIndices;          //!< chunks times servers
+    std::vector<uint32_t> m_capacities; //!< by directed link
     SearchRandom m_random;              //!< where chance comes from
     uint64_t m_effort{0};               //!< places looked at
     uint32_t m_nRounds{0};              //!< rounds hoped for

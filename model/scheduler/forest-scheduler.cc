@@ -74,7 +74,7 @@ ForestScheduler::GetTypeId()
                             .AddAttribute("SearchEffort",
                                           "The plan is shortened by a search that looks at so many "
                                           "places for workloads, fewer if the plan is large: "
-                                          "40,000,000 take about a second.",
+                                          "60,000,000 take about a second.",
                                           UintegerValue(0),
                                           MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
                                           MakeUintegerChecker<uint64_t>());

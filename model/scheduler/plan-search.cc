@@ -17,7 +17,7 @@ namespace
 {
 
 /// How often the two searches take turns.
-constexpr uint32_t N_TURNS = 16;
+constexpr uint32_t N_TURNS = 4;
 /// Plans with more workloads get less effort, in proportion,
 constexpr std::size_t MANY_WORKLOADS = 12'000;
 /// and these get none.
@@ -65,8 +65,8 @@ ShortenBySearch(const Topology& topology,
     const uint64_t share = effort * MANY_WORKLOADS / std::max(MANY_WORKLOADS, nWorkloads);
     for (uint32_t turn = 0; turn < N_TURNS && plan.nRounds > enough; ++turn)
     {
-        ejection.Shorten(plan, enough, share / 2 / N_TURNS);
-        shaker.Shake(plan, enough, share / 2 / N_TURNS);
+        ejection.Shorten(plan, enough, share / N_TURNS / 3);
+        shaker.Shake(plan, enough, share / N_TURNS * 2 / 3);
     }
     return plan.nRounds < rounds.size() ? MakeRounds(plan, roots, paths) : rounds;
 }

@@ -14,8 +14,8 @@
 namespace ns3::allreduce
 {
 
-/// What a search does unless told otherwise: less than a second.
-constexpr uint64_t DEFAULT_SEARCH_EFFORT = 40'000'000;
+/// What a search does unless told otherwise: about a second.
+constexpr uint64_t DEFAULT_SEARCH_EFFORT = 60'000'000;
 
 /**
  * @ingroup allreduce

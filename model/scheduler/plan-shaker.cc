@@ -26,7 +26,7 @@ constexpr uint32_t MOST_PATHS = 64;
 /// A round counts as much as this price of a path: a sum may come later to spare scarce links.
 constexpr uint32_t PRICE_OF_ROUND = 16;
 /// How much worse a plan may get, in simulated annealing.
-constexpr double TEMPERATURE = 0.7;
+constexpr double TEMPERATURE = 0.4;
 
 } // namespace
 
@@ -34,12 +34,15 @@ PlanShaker::PlanShaker(const Topology& topology,
                        const std::vector<NodeId>& roots,
                        const DeliveryPaths& paths,
                        uint64_t seed)
-    : m_topology(topology),
-      m_roots(roots),
+    : m_roots(roots),
       m_paths(paths),
       m_nServers(topology.GetNServers()),
       m_random(seed)
 {
+    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+    {
+        m_capacities.push_back(topology.GetCapacity(link));
+    }
     for (uint32_t index = 0; index < roots.size() * m_nServers; ++index)
     {
         if (index % m_nServers != roots[index / m_nServers])
@@ -131,8 +134,8 @@ PlanShaker::PushBackwards()
 {
     Mirror(m_next);
     SortTasks();
-    m_room.assign(m_topology.GetNDirectedLinks() * m_nWords, ~uint64_t{0});
-    m_used.assign(m_topology.GetNDirectedLinks() * m_horizon, 0);
+    m_room.assign(m_capacities.size() * m_nWords, ~uint64_t{0});
+    m_used.assign(m_capacities.size() * m_horizon, 0);
     m_ready.assign(m_roots.size() * m_nServers, 0);
     m_next.nRounds = 0;
     for (const Task task : m_tasks)
@@ -170,7 +173,7 @@ PlanShaker::Take(PathId path, uint32_t round)
 {
     for (const DirectedLinkId link : m_paths.GetLinks(path))
     {
-        if (++m_used[link * m_horizon + round] == m_topology.GetCapacity(link))
+        if (++m_used[link * m_horizon + round] == m_capacities[link])
         {
             m_room[link * m_nWords + round / WORD] &= ~(uint64_t{1} << (round % WORD));
         }

@@ -32,9 +32,9 @@ class PlanShaker
   public:
     /**
      * @param topology the network
-     * @param roots the root of each chunk
-     * @param paths the paths to choose from
-     * @param seed where chance comes from; all but the seed must outlive this
+     * @param roots the root of each chunk, which must outlive this
+     * @param paths the paths to choose from, which must outlive this
+     * @param seed where chance comes from
      */
     PlanShaker(const Topology& topology,
                const std::vector<NodeId>& roots,
@@ -71,10 +71,10 @@ class PlanShaker
     /// @return how much of m_next lies beyond rounds @param target so many rounds
     uint32_t CountBeyond(uint32_t target) const;
 
-    const Topology& m_topology;         //!< the network
     const std::vector<NodeId>& m_roots; //!< by chunk
     const DeliveryPaths& m_paths;       //!< the paths to choose from
     const uint32_t m_nServers;          //!< number of servers
+    std::vector<uint32_t> m_capacities; //!< by directed link
     SearchRandom m_random;              //!< where chance comes from
     uint64_t m_effort{0};               //!< paths looked at
 
