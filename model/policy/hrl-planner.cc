@@ -5,11 +5,14 @@
 #include "hrl-planner.h"
 
 #include "ns3/allreduce-bounds.h"
+#include "ns3/forest-scheduler.h"
 #include "ns3/forest-timetable.h"
 #include "ns3/plan-middle.h"
+#include "ns3/plan-search.h"
 #include "ns3/rest-planner.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -23,6 +26,11 @@ constexpr std::size_t MOST_TRANSFERS = 60'000;
 constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 /// There, so many endings are tried at most before all is planned anew.
 constexpr uint32_t MOST_ENDINGS = 8;
+
+/// Where that is quick, the best of so many plans by packing trees is tried, too.
+constexpr std::size_t MOST_FORESTS = 16;
+/// They are quicker than from a middle; so many transfers are planned for them in all.
+constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -90,7 +98,6 @@ class MiddlePlanner
         return m_best;
     }
 
-  private:
     /// Push a plan together, and keep it if it is shorter. @param plan the plan
     void Keep(std::vector<WorkloadList> plan)
     {
@@ -109,6 +116,7 @@ class MiddlePlanner
         }
     }
 
+  private:
     /// @param [out] departures servers that left cores; if null, none may
     std::vector<WorkloadList> PlanHalf(
         const PlanMiddle& middle,
@@ -148,7 +156,8 @@ PlanFromMiddle(const Topology& topology,
                const std::vector<NodeId>& roots,
                const PolicyWeights& weights,
                const RolloutOptions& options,
-               uint32_t nMiddles)
+               uint32_t nMiddles,
+               uint64_t searchEffort)
 {
     const LowerBounds bounds = ComputeLowerBounds(topology, roots);
     const uint32_t bound = bounds.GetBest().rounds;
@@ -181,7 +190,18 @@ PlanFromMiddle(const Topology& topology,
     {
         planner.Try(bare, leastOfBare, options.seed);
     }
-    return std::move(planner.GetBest());
+    if (nTransfers <= MOST_TRANSFERS && planner.IsWorthwhile(bound))
+    {
+        const uint32_t nForests =
+            std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
+        planner.Keep(PlanForest(topology, roots, options.seed, nForests));
+    }
+    return ShortenBySearch(topology,
+                           roots,
+                           std::move(planner.GetBest()),
+                           bound,
+                           searchEffort,
+                           options.seed);
 }
 
 std::vector<WorkloadList>

@@ -10,6 +10,7 @@
 #include "policy-weights.h"
 
 #include "ns3/allreduce-state.h"
+#include "ns3/plan-search.h"
 
 #include <cstdint>
 #include <vector>
@@ -23,20 +24,23 @@ namespace ns3::allreduce
  * Plan an AllReduce from its beginning with the two policies: its second half forwards from a
  * middle that ChooseMiddle chooses, its first half as the mirror image, or forwards from the
  * mirrored middle where the halves differ. Middles for plans of several lengths are tried, the
- * bound first, and the shortest plan is taken.
+ * bound first. Where that is quick, plans by packing trees are tried, too. A search from the
+ * shortest plan tries to shorten it further.
  *
  * @param topology the network, servers connected
  * @param roots by chunk: its root
  * @param weights of the policies
  * @param options how to choose
  * @param nMiddles how many middles are tried
+ * @param searchEffort see ShortenBySearch
  * @return the plan
  */
 std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
                                          const std::vector<NodeId>& roots,
                                          const PolicyWeights& weights,
                                          const RolloutOptions& options,
-                                         uint32_t nMiddles);
+                                         uint32_t nMiddles,
+                                         uint64_t searchEffort = DEFAULT_SEARCH_EFFORT);
 
 /**
  * @ingroup allreduce

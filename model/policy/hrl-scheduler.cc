@@ -43,6 +43,12 @@ HrlScheduler::GetTypeId()
                           UintegerValue(48),
                           MakeUintegerAccessor(&HrlScheduler::m_middles),
                           MakeUintegerChecker<uint32_t>())
+            .AddAttribute("SearchEffort",
+                          "The plan is shortened by a search that looks at so many places for "
+                          "workloads, fewer if the plan is large; 0: it is not.",
+                          UintegerValue(DEFAULT_SEARCH_EFFORT),
+                          MakeUintegerAccessor(&HrlScheduler::m_searchEffort),
+                          MakeUintegerChecker<uint64_t>())
             .AddAttribute("Upper",
                           "Whether the upper policy selects the flow-trees that are worked on "
                           "first; else all are worked on at once.",
@@ -124,7 +130,8 @@ HrlScheduler::PlanAll(const AllReduceState& state)
                               state.GetRoots(),
                               *m_weights,
                               options,
-                              m_middles);
+                              m_middles,
+                              m_searchEffort);
     });
 }
 

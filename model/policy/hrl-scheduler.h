@@ -56,6 +56,7 @@ class HrlScheduler : public PlannedScheduler
     std::string m_checkpoint;                       //!< the attribute Checkpoint
     uint32_t m_samples{1};                          //!< the attribute Samples
     uint32_t m_middles{1};                          //!< the attribute Middles
+    uint64_t m_searchEffort{0};                     //!< the attribute SearchEffort
     bool m_usesUpper{true};                         //!< the attribute Upper
     bool m_isOnline{false};                         //!< the attribute Online
     std::optional<PlanKey> m_wholeKey;              //!< what m_whole was made for

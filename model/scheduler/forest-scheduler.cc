@@ -6,13 +6,16 @@
 
 #include "forest-packing.h"
 #include "forest-timetable.h"
+#include "plan-search.h"
 
+#include "ns3/allreduce-bounds.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -67,7 +70,14 @@ ForestScheduler::GetTypeId()
                                           "taken.",
                                           UintegerValue(1),
                                           MakeUintegerAccessor(&ForestScheduler::m_samples),
-                                          MakeUintegerChecker<uint32_t>(1));
+                                          MakeUintegerChecker<uint32_t>(1))
+                            .AddAttribute("SearchEffort",
+                                          "The plan is shortened by a search that looks at so many "
+                                          "places for workloads, fewer if the plan is large: "
+                                          "60,000,000 take about a second.",
+                                          UintegerValue(0),
+                                          MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
+                                          MakeUintegerChecker<uint64_t>());
     return tid;
 }
 
@@ -76,10 +86,25 @@ ForestScheduler::PlanAll(const AllReduceState& state)
 {
     const Topology& topology = state.GetTopology();
     const std::vector<NodeId>& roots = state.GetRoots();
-    std::optional<ForestTimetable> best;
-    for (uint32_t sample = 0; sample < m_samples; ++sample)
+    std::vector<WorkloadList> plan = PlanForest(topology, roots, GetSeed(), m_samples);
+    if (m_searchEffort == 0)
     {
-        const std::vector<ChunkId> order = OrderChunks(roots, GetSeed() + sample);
+        return plan;
+    }
+    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
+    return ShortenBySearch(topology, roots, std::move(plan), bound, m_searchEffort, GetSeed());
+}
+
+std::vector<WorkloadList>
+PlanForest(const Topology& topology,
+           const std::vector<NodeId>& roots,
+           uint64_t seed,
+           uint32_t nSamples)
+{
+    std::optional<ForestTimetable> best;
+    for (uint32_t sample = 0; sample < nSamples; ++sample)
+    {
+        const std::vector<ChunkId> order = OrderChunks(roots, seed + sample);
         const Forest forest = PackForest(topology, roots, order);
         std::size_t work = 0;
         for (const uint32_t lag : LAGS)

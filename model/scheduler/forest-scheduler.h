@@ -7,8 +7,27 @@
 
 #include "planned-scheduler.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * Plan by packing flow-trees, as ForestScheduler does.
+ *
+ * @param topology the network, servers connected
+ * @param roots the root of each chunk
+ * @param seed breaks ties
+ * @param nSamples of so many forests the one with the shortest plan is taken
+ * @return the plan
+ */
+std::vector<WorkloadList> PlanForest(const Topology& topology,
+                                     const std::vector<NodeId>& roots,
+                                     uint64_t seed,
+                                     uint32_t nSamples);
 
 /**
  * @ingroup allreduce
@@ -29,7 +48,8 @@ class ForestScheduler : public PlannedScheduler
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
 
-    uint32_t m_samples{1}; //!< the attribute Samples
+    uint32_t m_samples{1};      //!< the attribute Samples
+    uint64_t m_searchEffort{0}; //!< the attribute SearchEffort
 };
 
 } // namespace ns3::allreduce
