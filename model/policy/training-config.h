@@ -51,7 +51,7 @@ struct TrainingConfig
     double several_chunks{0.7};     //!< problems with m > 1
     double degraded{0.4};           //!< problems on networks that lost links
     double mixed{0.3};              //!< problems on networks with wider links
-    double forward{0.05};           //!< problems that begin with nothing reduced
+    double forward{0.35};           //!< problems that begin with nothing reduced
     uint32_t most_chunks{60};       //!< chunks of a problem, unless m = 1
     uint64_t seed{1};               //!< where chance comes from
     uint32_t iterations{140};       //!< of rollouts and updates
