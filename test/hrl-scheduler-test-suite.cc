@@ -186,6 +186,7 @@ class HrlSchedulerTestCase : public TestCase
     {
         const Ptr<AllReduceScheduler> scheduler = CreateScheduler("hrl");
         scheduler->SetAttribute("Checkpoint", StringValue(m_path));
+        scheduler->SetAttribute("SearchEffort", UintegerValue(100'000)); // little: it is quick
         for (const auto& [name, value] : attributes)
         {
             scheduler->SetAttribute(name, *value);

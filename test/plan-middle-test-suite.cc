@@ -476,6 +476,7 @@ class PlanFromMiddleTestCase : public TestCase
   private:
     void DoRun() override
     {
+        constexpr uint64_t LITTLE_EFFORT = 100'000;
         TestRandom random(6);
         for (const Topology& topology : MakeNetworks(random, 60))
         {
@@ -487,9 +488,13 @@ class PlanFromMiddleTestCase : public TestCase
             options.seed = random();
             for (const uint32_t nMiddles : {0, 1, 4})
             {
-                const AllReduceSchedule plan{
-                    roots,
-                    PlanFromMiddle(topology, roots, PolicyWeights(), options, nMiddles)};
+                const AllReduceSchedule plan{roots,
+                                             PlanFromMiddle(topology,
+                                                            roots,
+                                                            PolicyWeights(),
+                                                            options,
+                                                            nMiddles,
+                                                            LITTLE_EFFORT)};
                 NS_TEST_EXPECT_MSG_EQ(Verify(topology, plan).reason, "", topology.GetName());
                 NS_TEST_EXPECT_MSG_GT_OR_EQ(plan.rounds.size(), bound, topology.GetName());
             }

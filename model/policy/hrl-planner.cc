@@ -27,10 +27,11 @@ constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 /// There, so many endings are tried at most before all is planned anew.
 constexpr uint32_t MOST_ENDINGS = 8;
 
-/// Where that is quick, the best of so many plans by packing trees is tried, too.
+/// The best of so many plans by packing trees is tried, too, as long as so many transfers are
+/// planned for them in all; one plan if they are many, none if it would take seconds.
 constexpr std::size_t MOST_FORESTS = 16;
-/// They are quicker than from a middle; so many transfers are planned for them in all.
 constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
+constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -190,7 +191,7 @@ PlanFromMiddle(const Topology& topology,
     {
         planner.Try(bare, leastOfBare, options.seed);
     }
-    if (nTransfers <= MOST_TRANSFERS && planner.IsWorthwhile(bound))
+    if (nTransfers <= MOST_TRANSFERS_FOREST && planner.IsWorthwhile(bound))
     {
         const uint32_t nForests =
             std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);

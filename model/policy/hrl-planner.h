@@ -10,7 +10,6 @@
 #include "policy-weights.h"
 
 #include "ns3/allreduce-state.h"
-#include "ns3/plan-search.h"
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +31,7 @@ namespace ns3::allreduce
  * @param weights of the policies
  * @param options how to choose
  * @param nMiddles how many middles are tried
- * @param searchEffort see ShortenBySearch
+ * @param searchEffort see ShortenBySearch; 0: no search
  * @return the plan
  */
 std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
@@ -40,7 +39,7 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
                                          const PolicyWeights& weights,
                                          const RolloutOptions& options,
                                          uint32_t nMiddles,
-                                         uint64_t searchEffort = DEFAULT_SEARCH_EFFORT);
+                                         uint64_t searchEffort = 0);
 
 /**
  * @ingroup allreduce

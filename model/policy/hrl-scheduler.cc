@@ -9,6 +9,7 @@
 #include "policy-checkpoint.h"
 
 #include "ns3/boolean.h"
+#include "ns3/plan-search.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 

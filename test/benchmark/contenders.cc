@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/hrl-planner.h"
+#include "ns3/plan-search.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
@@ -108,7 +109,8 @@ MakeRollouts(const std::string& name, const PolicyWeights& weights, const Rollou
                                                         state.GetRoots(),
                                                         weights,
                                                         options,
-                                                        nMiddles)
+                                                        nMiddles,
+                                                        DEFAULT_SEARCH_EFFORT)
                                        : PlanRestByPolicies(state, weights, options);
             }};
 }
