@@ -178,6 +178,7 @@ AllReduceSession::DoDispose()
     }
     m_applications.clear();
     m_flights.clear();
+    m_arrivals.clear();
     m_dispatcher.reset();
     m_state.reset();
     m_ledger.reset();
@@ -572,6 +573,7 @@ AllReduceSession::BeginWorkloads()
                 return;
             }
             BeginWorkload(*index);
+            LandArrived();
         }
     }
     catch (const InputError& error)
@@ -658,13 +660,11 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     m_flights.erase(place);
     flight.flow.duration = Simulator::Now() - flight.flow.begin;
     m_lastArrival = Simulator::Now();
-    Finish(flight, data);
-    m_dispatcher->Finish(flight.index);
-    const uint32_t round = m_dispatcher->GetRound(flight.index);
-    if (m_dispatcher->IsRoundOver(round))
-    {
-        NoteRoundEnded(round);
-    }
+    const NodeId target = flight.flow.target;
+    const uint32_t index = flight.index;
+    m_arrivals.emplace(index, Arrival{std::move(flight), data});
+    m_dispatcher->NoteArrived(index);
+    LandArrived();
     BeginWorkloads();
     if (m_isRunning && m_flights.empty() && m_next.IsExpired())
     {
@@ -672,7 +672,24 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     }
     if (m_isRunning && UsesMessages() && m_sync == BARRIER && !m_isHalted)
     {
-        m_barrier.NoteArrival(flight.flow.target);
+        m_barrier.NoteArrival(target);
+    }
+}
+
+void
+AllReduceSession::LandArrived()
+{
+    while (const auto index = m_dispatcher->LandNext())
+    {
+        const auto place = m_arrivals.find(*index);
+        const Arrival arrival = std::move(place->second);
+        m_arrivals.erase(place);
+        Finish(arrival.flight, arrival.data);
+        const uint32_t round = m_dispatcher->GetRound(*index);
+        if (m_dispatcher->IsRoundOver(round))
+        {
+            NoteRoundEnded(round);
+        }
     }
 }
 
@@ -747,8 +764,10 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         AbortFlightsOver(link);
         DropMessagesOver(link);
         m_dispatcher->Halt();
+        LandArrived();
         m_nextRounds.clear();
         m_isHalted = true;
+        ++m_epoch;
     }
     if (m_flights.empty())
     {
@@ -927,6 +946,7 @@ AllReduceSession::Fail(const std::string& reason)
     m_watch.Cancel();
     m_next.Cancel();
     m_flights.clear();
+    m_arrivals.clear();
     m_messages.clear();
     m_transport->Close();
     m_failed(reason);

@@ -207,6 +207,13 @@ class AllReduceSession : public Object
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
     };
 
+    /// A workload that has arrived and not landed.
+    struct Arrival
+    {
+        Flight flight; //!< the workload
+        Bytes data;    //!< what has arrived, if it matters
+    };
+
     /// A grant, token or release that is on its way.
     struct Message
     {
@@ -241,6 +248,7 @@ class AllReduceSession : public Object
     void DeliverEmpty(TransferId transfer);
     void NoteSent(TransferId transfer);
     void NoteDelivered(TransferId transfer, const Bytes& data);
+    void LandArrived();
     void Finish(const Flight& flight, const Bytes& data);
     void NoteServerProgress(NodeId server);
     void NoteLinkChanged(LinkId link, bool isUp);
@@ -276,6 +284,7 @@ class AllReduceSession : public Object
     std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
     std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
     std::map<TransferId, Flight> m_flights;         //!< the workloads under way
+    std::map<uint32_t, Arrival> m_arrivals;         //!< by index: see LandArrived
     TokenBarrier m_barrier;                         //!< with messages: ends rounds
     std::map<TransferId, Message> m_messages;       //!< on their way
     uint64_t m_nMessages{0};                        //!< see GetNMessages
