@@ -90,7 +90,7 @@ ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faul
         Simulator::Schedule(fault.down, &AllReduceNetwork::SetLinkUp, network, fault.link, false);
         if (fault.up)
         {
-            Simulator::Schedule(*fault.up, &AllReduceNetwork::SetLinkUp, network, fault.link, true);
+            network->ScheduleMending(fault.link, *fault.up);
         }
     }
 }

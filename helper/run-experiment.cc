@@ -309,6 +309,7 @@ class Run
 
     void Collect()
     {
+        m_result.endSeconds = Simulator::Now().GetSeconds();
         m_result.failure = m_session->GetFailure();
         if (m_result.failure.empty() && !m_session->IsFinished())
         {

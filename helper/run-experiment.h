@@ -86,6 +86,7 @@ struct ExperimentResult
     std::string failure;               //!< why it failed; "" if it did not
     double idealSeconds{0};            //!< the bound at line rate
     double predictedSeconds{0};        //!< by the flow-level model
+    double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces
     uint64_t boundRounds{0};           //!< no schedule takes fewer
     uint32_t rounds{0};                //!< of the last AllReduce

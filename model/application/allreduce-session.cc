@@ -15,7 +15,6 @@
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <sstream>
 
@@ -78,7 +77,7 @@ AllReduceSession::AddAttributes(TypeId tid)
                       MakeTimeChecker(Time(0)))
         .AddAttribute("Watchdog",
                       "The session fails if nothing arrives for so long; 0: as long as the "
-                      "transport and the size of chunks call for.",
+                      "transport may have to wait.",
                       TimeValue(Time(0)),
                       MakeTimeAccessor(&AllReduceSession::m_watchdog),
                       MakeTimeChecker(Time(0)))
@@ -286,10 +285,15 @@ AllReduceSession::GoOn()
         EndAllReduce();
         return;
     }
-    m_isCutOff = !DescribeCutOff().empty();
+    const std::string cutOff = DescribeCutOff();
+    m_isCutOff = !cutOff.empty();
+    if (m_isCutOff && !m_network->IsMendingDue())
+    {
+        Fail(cutOff);
+    }
     if (m_isCutOff)
     {
-        return; // A link that comes back goes on; the watchdog does not wait for it forever.
+        return; // A link that comes back goes on.
     }
     const uint32_t nReplans = GetNReplans();
     try
@@ -757,6 +761,7 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         return;
     }
     NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
+    m_lastArrival = Simulator::Now(); // What was silent before tells nothing any more.
     m_state->SetLinkUp(link, isUp);
     m_ledger->SetLinkUp(link, isUp);
     if (!isUp)
@@ -849,21 +854,17 @@ AllReduceSession::GetPatience() const
     {
         return m_watchdog;
     }
-    uint64_t slowest = std::numeric_limits<uint64_t>::max();
-    for (const Link& link : m_network->GetTopology().GetLinks())
-    {
-        slowest = std::min(slowest, link.rateBps / link.capacity);
-    }
-    constexpr double MANY = 100;
-    const double chunkTime = 8.0 * GetChunkBytes(0) / slowest;
-    return Max(m_transport->GetLongestSilence(), Seconds(MANY * chunkTime));
+    return m_transport->GetLongestSilence();
 }
 
 void
 AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
-    const Time end = m_lastArrival + patience;
+    const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
+    const Time begin =
+        isWaitingForLink ? Simulator::Now() : Max(m_lastArrival, m_transport->GetLastArrival());
+    const Time end = begin + patience;
     if (Simulator::Now() < end)
     {
         m_watch =
@@ -871,15 +872,10 @@ AllReduceSession::CheckProgress()
         return;
     }
     std::ostringstream reason;
-    if (m_isCutOff)
-    {
-        reason << DescribeCutOff();
-    }
-    else
-    {
-        reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
-               << (m_nextRounds.empty() ? DescribeStuck() : m_transport->DescribePreparation());
-    }
+    reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
+           << (m_isCutOff             ? DescribeCutOff()
+               : m_nextRounds.empty() ? DescribeStuck()
+                                      : m_transport->DescribePreparation());
     Fail(reason.str());
 }
 

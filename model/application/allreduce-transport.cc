@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/object-factory.h"
+#include "ns3/simulator.h"
 
 #include <algorithm>
 #include <limits>
@@ -75,6 +76,18 @@ uint32_t
 AllReduceTransport::GetMtu() const
 {
     return m_mtu;
+}
+
+Time
+AllReduceTransport::GetLastArrival() const
+{
+    return m_lastArrival;
+}
+
+void
+AllReduceTransport::NoteArrival()
+{
+    m_lastArrival = Simulator::Now();
 }
 
 AllReduceNetwork&
