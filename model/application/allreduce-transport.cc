@@ -78,6 +78,12 @@ AllReduceTransport::GetMtu() const
     return m_mtu;
 }
 
+bool
+AllReduceTransport::IsOpen() const
+{
+    return m_network != nullptr;
+}
+
 Time
 AllReduceTransport::GetLastArrival() const
 {

@@ -191,6 +191,9 @@ class AllReduceTransport : public Object
     /// @return the largest packet of the network's devices
     uint32_t GetMtu() const;
 
+    /// @return whether Open has been called, and Dispose has not
+    bool IsOpen() const;
+
     /// Something has arrived.
     void NoteArrival();
 

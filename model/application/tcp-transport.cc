@@ -113,8 +113,12 @@ TcpTransport::NoteLinkChanged(LinkId link, bool isUp)
 void
 TcpTransport::DoDispose()
 {
-    GetNetwork().TraceDisconnectWithoutContext("LinkChanged",
-                                               MakeCallback(&TcpTransport::NoteLinkChanged, this));
+    if (IsOpen())
+    {
+        GetNetwork().TraceDisconnectWithoutContext(
+            "LinkChanged",
+            MakeCallback(&TcpTransport::NoteLinkChanged, this));
+    }
     // Nothing is sent any more: some of the nodes have been disposed of already.
     for (const auto& [path, connection] : m_connections)
     {

@@ -162,6 +162,7 @@ Degrade(const Topology& topology, double fraction, uint64_t seed)
     }
     uint32_t left = std::lround(fraction * topology.GetNLinks());
     left = fraction > 0 ? std::max(left, 1u) : 0;
+    const uint32_t nAsked = left;
 
     const std::vector<LinkId> order = ShuffleLinks(topology, seed);
     const std::vector<bool> inForest = FindSpanningForest(topology, order);
@@ -183,6 +184,12 @@ Degrade(const Topology& topology, double fraction, uint64_t seed)
         {
             links.push_back(topology.GetLink(id));
         }
+    }
+    const uint32_t nRemoved = topology.GetNLinks() - links.size();
+    if (nRemoved < nAsked)
+    {
+        // Not as many could go; the name says what was done, to two digits.
+        fraction = std::round(100.0 * nRemoved / topology.GetNLinks()) / 100;
     }
     return topology.WithLinks(MakeName(topology, "degrade", fraction, seed), std::move(links));
 }
