@@ -792,8 +792,8 @@ class CapacityTestCase : public TestCase
         {
             CheckRules(DrawRates(random));
         }
-        CheckRules({1, std::numeric_limits<int64_t>::max()});
-        CheckRules({std::numeric_limits<int64_t>::max() - 1, std::numeric_limits<int64_t>::max()});
+        CheckRules({1, Link::MAX_RATE_BPS});
+        CheckRules({Link::MAX_RATE_BPS - 1, Link::MAX_RATE_BPS});
         CheckCheck();
         CheckRoughRates();
         CheckRounding();

@@ -216,7 +216,7 @@ WithUnitRate(const Topology& topology, uint64_t unitRateBps)
     for (Link& link : links)
     {
         const auto rate = static_cast<long double>(link.rateBps) * unit.capacity / unit.rateBps;
-        if (rate * unitRateBps > std::numeric_limits<int64_t>::max())
+        if (rate * unitRateBps > Link::MAX_RATE_BPS)
         {
             FailInput(topology.GetName(),
                       ": link ",
@@ -225,7 +225,8 @@ WithUnitRate(const Topology& topology, uint64_t unitRateBps)
                       link.b,
                       ": with unit flows of ",
                       FormatRate(unitRateBps),
-                      " it would be too fast, expected less than 2^63 bit/s");
+                      " it would be too fast, expected at most ",
+                      FormatRate(Link::MAX_RATE_BPS));
         }
         link.rateBps = std::max(1LL, std::llroundl(rate * unitRateBps));
     }
