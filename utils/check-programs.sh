@@ -472,13 +472,16 @@ END
 # Usage: leaves_no_workers SIGNAL: of a comparison that is stopped in the middle.
 leaves_no_workers()
 {
-    local group
+    local group i
     setsid "$bin/allreduce-compare" --topology=bcube:4,1 --sizes=1GiB --format=json --jobs=2 >stopped.out 2>/dev/null &
     group=$!
     sleep 1
     kill -s "$1" "$group"
     wait "$group" || true
-    sleep 1
+    for ((i = 0; i < 100; ++i)); do
+        pgrep -g "$group" >/dev/null || break
+        sleep 0.1
+    done
     ! pgrep -g "$group" || return 1
     [[ $1 == KILL ]] || python3 -m json.tool stopped.out >/dev/null
 }
