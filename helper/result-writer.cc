@@ -293,7 +293,7 @@ ParseFormat(const std::string& text)
     {
         return ResultWriter::Format::GNUPLOT;
     }
-    FailInput("--format \"", text, "\": expected table, json, csv or gnuplot");
+    FailInput("--format ", Quote(text), ": expected table, json, csv or gnuplot");
 }
 
 } // namespace ns3::allreduce

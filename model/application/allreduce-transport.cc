@@ -134,9 +134,9 @@ CreateTransport(const std::string& name)
     if (!TypeId::LookupByNameFailSafe(typeName, &tid) ||
         !tid.IsChildOf(AllReduceTransport::GetTypeId()) || !tid.HasConstructor())
     {
-        FailInput("transport \"",
-                  name,
-                  "\": expected raw, tcp, udp or the TypeId name of an AllReduceTransport");
+        FailInput("transport ",
+                  Quote(name),
+                  ": expected raw, tcp, udp or the TypeId name of an AllReduceTransport");
     }
     ObjectFactory factory;
     factory.SetTypeId(tid);

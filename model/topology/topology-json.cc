@@ -325,12 +325,11 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     // First under the name of the file, which is what a complaint should name.
     Topology topology(source, nServers, nSwitches, file.links);
     FillCapacities(file);
-    topology = topology.WithLinks(name.get<std::string>(), std::move(file.links));
     if (json.contains("positions"))
     {
         topology.SetPositions(ReadPositions(json["positions"], source));
     }
-    return topology;
+    return topology.WithLinks(name.get<std::string>(), std::move(file.links));
 }
 
 nlohmann::ordered_json

@@ -99,7 +99,7 @@ ParseFractionAndSeed(const std::string& option, const std::string& spec)
     const std::vector<std::string> parts = Split(spec, ",");
     if (parts.size() > 2)
     {
-        FailInput(option, " \"", spec, "\": expected FRACTION[,SEED]");
+        FailInput(option, " ", Quote(spec), ": expected FRACTION[,SEED]");
     }
     FractionAndSeed result{ParseFraction(parts[0], option)};
     if (parts.size() == 2)
