@@ -15,6 +15,7 @@
 #include "ns3/cluster-options.h"
 #include "ns3/cluster-rows.h"
 #include "ns3/cluster-simulation.h"
+#include "ns3/gpu-cluster.h"
 #include "ns3/guarantee-check.h"
 #include "ns3/html-report.h"
 #include "ns3/job-trace.h"
@@ -23,6 +24,7 @@
 #include "ns3/result-writer.h"
 #include "ns3/ring-experiment.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -140,6 +142,20 @@ class Player
     uint32_t m_nDone{0};      //!< how many there were
 };
 
+/// A slot in which nobody finishes an iteration is a mistake.
+void
+CheckSlotTime(const GpuCluster& cluster, const std::vector<Job>& jobs, const std::string& slotTime)
+{
+    const bool isLongEnough = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
+        const std::vector<uint32_t> rates = MakeJobState(cluster, job).rates;
+        return *std::max_element(rates.begin(), rates.end()) > 0;
+    });
+    if (!isLongEnough)
+    {
+        FailInput("--slot-time ", Quote(slotTime), ": no job can finish an iteration in a slot");
+    }
+}
+
 /// Every objective and policy with one seed: a row each.
 void
 ReportRuns(const Options& options, Outputs& outputs)
@@ -147,6 +163,7 @@ ReportRuns(const Options& options, Outputs& outputs)
     const uint64_t seed = options.cluster.seed;
     const GpuCluster cluster = options.cluster.MakeCluster(seed);
     const std::vector<Job> jobs = options.cluster.MakeJobs(seed);
+    CheckSlotTime(cluster, jobs, options.cluster.slotTime);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetTraceColumns());
     Player player(options, outputs);
     for (const std::string& objective : options.cluster.objectives)
@@ -302,6 +319,13 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
+    parser.Exclude("jobs", {"generate", "arrival-rate"});
+    for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
+    {
+        parser.Exclude(instead, {"series", "report", "seeds"});
+    }
+    parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
+    parser.Exclude("write-jobs", {"run-slot"});
     options.cluster.Check();
     options.ringRun.Check();
     ParseFormat(options.format);

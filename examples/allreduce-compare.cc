@@ -87,15 +87,12 @@ void
 CheckOptions(const Options& options)
 {
     options.run.Check();
-    ParseFormat(options.plan.format);
+    CheckDetails(options.run.showLinks, "--links", options.plan.format);
     if (options.nJobs == 0)
     {
         FailInput("--jobs \"0\": expected 1 or more");
     }
-    for (const std::string& name : ExpandSchedulers(options.plan))
-    {
-        MakeScheduler(name, options.plan);
-    }
+    CheckSchedulers(options.plan);
 }
 
 /// @return all combinations of what was asked for
@@ -134,7 +131,8 @@ RunCase(const Case& chosen, const Options& options)
     {
         row["view"] = MakeRunView(experiment, result);
     }
-    return row.dump();
+    // Names of files need not be UTF-8.
+    return row.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 /// @return the row of a run
@@ -222,6 +220,8 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
+    parser.Exclude("topologies", {"topology"});
+    parser.Exclude("schedulers", {"scheduler"});
     options.run.showProgress = false;
     CheckOptions(options);
     std::vector<Case> cases = MakeCases(options);

@@ -318,6 +318,13 @@ Run(int argc, char* argv[])
         return 0;
     }
 
+    parser.Exclude("schedule-in", {"msccl-in", "topology", "degrade", "mixed"});
+    ExcludePlanning(parser, "schedule-in");
+    ExcludePlanning(parser, "msccl-in");
+    CheckDetails(options.showLinks, "--links", options.plan.format);
+    CheckDetails(options.showBounds, "--bounds", options.plan.format);
+    CheckSchedulers(options.plan);
+
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
                     {options.report, argc, argv}};
     if (!options.scheduleIn.empty() || !options.mscclIn.empty())

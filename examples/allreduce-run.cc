@@ -14,8 +14,9 @@
 #include "ns3/fixed-scheduler.h"
 #include "ns3/html-report.h"
 #include "ns3/output-file.h"
+#include "ns3/pcap-file-wrapper.h"
 #include "ns3/plan-options.h"
-#include "ns3/point-to-point-helper.h"
+#include "ns3/point-to-point-net-device.h"
 #include "ns3/result-writer.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
@@ -24,6 +25,7 @@
 #include "ns3/schedule-view.h"
 #include "ns3/topology-helper.h"
 #include "ns3/trace-events.h"
+#include "ns3/trace-helper.h"
 
 #ifdef ALLREDUCE_NETANIM
 #include "ns3/animation-interface.h"
@@ -108,17 +110,76 @@ CheckFiles(const Options& options)
     }
 }
 
+/// The files with a run's packets. ns-3 closes them without a look at whether all was written.
+class PacketFiles
+{
+  public:
+    explicit PacketFiles(const Options& options)
+        : m_options(options)
+    {
+    }
+
+    /// Write the packets of all devices from now on.
+    void Watch(const TopologyHelper& network)
+    {
+        m_files.clear();
+        PcapHelper helper;
+        const Topology& topology = network.GetTopology();
+        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        {
+            const Ptr<NetDevice> device = network.GetDevice(link);
+            const std::string path = helper.GetFilenameFromDevice(m_options.pcap, device);
+            const auto file = helper.CreateFile(path, std::ios::out, PcapHelper::DLT_PPP);
+            helper.HookDefaultSink<PointToPointNetDevice>(
+                DynamicCast<PointToPointNetDevice>(device),
+                "PromiscSniffer",
+                file);
+            m_files.emplace_back(path, file);
+        }
+    }
+
+    /// Close them. @throws InputError if something is missing
+    void Finish()
+    {
+        for (const auto& [path, file] : m_files)
+        {
+            const bool hasFailed = file->Fail();
+            file->Close();
+            if (hasFailed || file->Fail())
+            {
+                FailInput("--pcap: file ", path, " cannot be written");
+            }
+        }
+        m_files.clear();
+        if (!m_options.anim.empty() && !IsAnimationWhole())
+        {
+            FailInput("--anim: file ", m_options.anim, " cannot be written");
+        }
+    }
+
+  private:
+    bool IsAnimationWhole() const
+    {
+        const std::string end = "</anim>";
+        std::ifstream in(m_options.anim, std::ios::ate);
+        constexpr std::streamoff TAIL = 16;
+        in.seekg(-std::min<std::streamoff>(TAIL, in.tellg()), std::ios::end);
+        std::string tail(TAIL, ' ');
+        in.read(tail.data(), tail.size());
+        return tail.find(end) != std::string::npos;
+    }
+
+    const Options& m_options;                                          //!< what was asked for
+    std::vector<std::pair<std::string, Ptr<PcapFileWrapper>>> m_files; //!< path and file
+};
+
 /// @return what watches the packets of a run and lives as long as it
 std::shared_ptr<void>
-WatchPackets(const TopologyHelper& network, const Options& options)
+WatchPackets(const TopologyHelper& network, const Options& options, PacketFiles& files)
 {
     if (!options.pcap.empty())
     {
-        PointToPointHelper helper;
-        for (DirectedLinkId link = 0; link < network.GetTopology().GetNDirectedLinks(); ++link)
-        {
-            helper.EnablePcap(options.pcap, network.GetDevice(link));
-        }
+        files.Watch(network);
     }
 #ifdef ALLREDUCE_NETANIM
     if (!options.anim.empty())
@@ -136,6 +197,7 @@ struct Outputs
 {
     ResultWriter writer; //!< rows
     HtmlReport report;   //!< the page
+    PacketFiles packets; //!< what went over the links
 };
 
 /// Runs and reports; @return whether all went well
@@ -143,6 +205,7 @@ bool
 Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 {
     const ExperimentResult result = RunExperiment(experiment, options.run);
+    outputs.packets.Finish();
     const auto row = MakeRow(experiment, options.run, result);
     const bool isGood = ReportRow("allreduce-run", row, outputs.writer);
     WriteTraceFile(result, options.traceJson);
@@ -249,14 +312,21 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
+    parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
+    ExcludePlanning(parser, "schedule-in");
+    CheckDetails(options.run.showLinks, "--links", options.plan.format);
+    CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
     options.run.Check();
     CheckFiles(options);
 
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
-                    {options.report, argc, argv}};
+                    {options.report, argc, argv},
+                    PacketFiles(options)};
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
-    options.run.prepare = [&](const auto& network) { return WatchPackets(network, options); };
+    options.run.prepare = [&](const auto& network) {
+        return WatchPackets(network, options, outputs.packets);
+    };
     const bool isGood = options.scheduleIn.empty()
                             ? ReportAll(options, bytes, outputs)
                             : Report(MakeFromFile(options, bytes), options, outputs);

@@ -11,6 +11,8 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-program-options.h"
 #include "ns3/html-report.h"
+#include "ns3/json-input.h"
+#include "ns3/output-file.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-trainer.h"
 #include "ns3/progress-line.h"
@@ -48,17 +50,8 @@ ReadConfig(const Options& options)
     TrainingConfig config;
     if (!options.config.empty())
     {
-        std::ifstream in(options.config);
-        if (!in)
-        {
-            FailInput("--config ", options.config, ": cannot be opened");
-        }
-        const auto json = nlohmann::json::parse(in, nullptr, false);
-        if (json.is_discarded())
-        {
-            FailInput("--config ", options.config, ": not JSON");
-        }
-        config = TrainingConfig::FromJson(json, options.config);
+        const std::string source = "--config " + options.config;
+        config = TrainingConfig::FromJson(ReadJsonFile(options.config, source), source);
     }
     config.seed = options.seed > 0 ? options.seed : config.seed;
     config.iterations = options.iterations > 0 ? options.iterations : config.iterations;
@@ -99,12 +92,9 @@ class TrainingLog
             return;
         }
         const std::string kept = ReadLines(path, nDone);
-        m_out.emplace(path, std::ios::trunc);
-        if (!*m_out)
-        {
-            FailInput("--log ", path, ": cannot be written");
-        }
-        *m_out << HEADER << "\n" << kept << std::flush;
+        m_out.emplace("--log", path);
+        m_out->Get() << HEADER << "\n" << kept;
+        m_out->Flush();
     }
 
     /// @return after how many seconds the last line that was kept was written
@@ -131,7 +121,8 @@ class TrainingLog
         m_page.AddTrainingLine(ParseLine(HEADER, line.str()));
         if (m_out)
         {
-            *m_out << line.str() << std::endl;
+            m_out->Get() << line.str() << "\n";
+            m_out->Flush();
         }
     }
 
@@ -163,9 +154,9 @@ class TrainingLog
         return kept;
     }
 
-    HtmlReport& m_page;                 //!< where the lines go, too
-    std::optional<std::ofstream> m_out; //!< the log
-    double m_secondsBefore{0};          //!< see GetSecondsBefore
+    HtmlReport& m_page;              //!< where the lines go, too
+    std::optional<OutputFile> m_out; //!< the log
+    double m_secondsBefore{0};       //!< see GetSecondsBefore
 };
 
 nlohmann::ordered_json
@@ -181,6 +172,8 @@ void
 Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
 {
     const std::string statePath = options.out + ".state";
+    CheckWritable(options.out);
+    CheckWritable(statePath);
     PolicyTrainer trainer(config);
     if (!options.init.empty())
     {
@@ -207,6 +200,7 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
                   static_cast<double>(progress.iteration) / config.iterations);
         if (progress.isValidated)
         {
+            line.Clear();
             std::cout << "iteration " << progress.iteration << ": " << progress.excessRounds
                       << " rounds over the least while sampling; validation " << progress.validation
                       << ", averaged " << progress.validationAveraged

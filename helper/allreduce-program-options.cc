@@ -4,17 +4,27 @@
 
 #include "allreduce-program-options.h"
 
+#include "worker-processes.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/config.h"
 #include "ns3/global-value.h"
 #include "ns3/string.h"
+#include "ns3/type-id.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <boost/program_options.hpp>
+#include <cerrno>
+#include <csignal>
+#include <exception>
 #include <iostream>
 #include <limits>
+#include <set>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ns3::allreduce
 {
@@ -28,28 +38,81 @@ struct ProgramOptions::Impl
     std::string summary;                            //!< what it does
     options::options_description description;       //!< what can be given
     std::vector<std::function<void()>> conversions; //!< to be done after parsing
+    std::set<std::string> given;                    //!< options that were given
 };
 
 namespace
 {
 
+/// @return whether ns-3 has an attribute or a global value of that name
+bool
+IsKnownInNs3(const std::string& name)
+{
+    const std::size_t colons = name.rfind("::");
+    TypeId type;
+    TypeId::AttributeInformation attribute;
+    if (colons != std::string::npos &&
+        TypeId::LookupByNameFailSafe(name.substr(0, colons), &type) &&
+        type.LookupAttributeByName(name.substr(colons + 2), &attribute))
+    {
+        return true;
+    }
+    return std::any_of(GlobalValue::Begin(), GlobalValue::End(), [&](const GlobalValue* global) {
+        return global->GetName() == name;
+    });
+}
+
+bool
+SetInNs3(const std::string& name, const StringValue& value)
+{
+    return Config::SetDefaultFailSafe(name, value) || Config::SetGlobalFailSafe(name, value);
+}
+
+/// ns-3 ends the program that sets a value which it cannot read, so that a child tries first.
+/// @return whether ns-3 takes the value
+bool
+IsTakenByNs3(const std::string& name, const StringValue& value)
+{
+    const pid_t child = fork();
+    if (child < 0)
+    {
+        return true;
+    }
+    if (child == 0)
+    {
+        close(STDERR_FILENO);
+        std::signal(SIGABRT, SIG_DFL);
+        std::set_terminate([] { _exit(1); });
+        _exit(SetInNs3(name, value) ? 0 : 1);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    {
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /**
  * Set an attribute's default or a global value of ns-3.
  *
  * @param argument "--NAME=VALUE"
- * @return whether ns-3 knows such a name
+ * @throws InputError if ns-3 knows no such name, or cannot read the value
  */
-bool
+void
 SetInNs3(const std::string& argument)
 {
     const std::size_t equals = argument.find('=');
-    if (argument.substr(0, 2) != "--" || equals == std::string::npos)
+    const std::string name =
+        argument.substr(0, 2) == "--" ? argument.substr(2, equals - 2) : std::string();
+    if (equals == std::string::npos || !IsKnownInNs3(name))
     {
-        return false;
+        FailInput("unknown option ", Quote(argument), ", see --help");
     }
-    const std::string name = argument.substr(2, equals - 2);
     const StringValue value(argument.substr(equals + 1));
-    return Config::SetDefaultFailSafe(name, value) || Config::SetGlobalFailSafe(name, value);
+    if (!IsTakenByNs3(name, value) || !SetInNs3(name, value))
+    {
+        FailInput("--", name, " ", Quote(value.Get()), ": ns-3 does not take this value");
+    }
 }
 
 } // namespace
@@ -145,10 +208,7 @@ ProgramOptions::Parse(int argc, char* argv[])
         for (const std::string& argument :
              options::collect_unrecognized(parsed.options, options::include_positional))
         {
-            if (!SetInNs3(argument))
-            {
-                FailInput("unknown option \"", argument, "\", see --help");
-            }
+            SetInNs3(argument);
         }
         options::variables_map values;
         options::store(parsed, values);
@@ -160,10 +220,17 @@ ProgramOptions::Parse(int argc, char* argv[])
             return false;
         }
         options::notify(values);
+        for (const auto& [name, value] : values)
+        {
+            if (!value.defaulted())
+            {
+                m_impl->given.insert(name);
+            }
+        }
     }
     catch (const options::error& error)
     {
-        FailInput(error.what());
+        FailInput(Shorten(error.what()));
     }
     for (const auto& convert : m_impl->conversions)
     {
@@ -172,12 +239,34 @@ ProgramOptions::Parse(int argc, char* argv[])
     return true;
 }
 
+void
+ProgramOptions::Exclude(const std::string& name, const std::vector<std::string>& others) const
+{
+    for (const std::string& other : others)
+    {
+        if (m_impl->given.count(name) > 0 && m_impl->given.count(other) > 0)
+        {
+            FailInput("--", other, ": has no effect beside --", name, ", expected one of them");
+        }
+    }
+}
+
 int
 RunProgram(const std::string& name, const std::function<int()>& body)
 {
     try
     {
-        return body();
+        const int status = body();
+        if (!std::cout.flush())
+        {
+            FailInput("standard output cannot be written");
+        }
+        return status;
+    }
+    catch (const Interrupt& interrupt)
+    {
+        std::cerr << name << ": stopped by signal " << interrupt.signal << std::endl;
+        return 128 + interrupt.signal;
     }
     catch (const InputError& error)
     {

@@ -86,6 +86,15 @@ class ProgramOptions
      */
     bool Parse(int argc, char* argv[]);
 
+    /**
+     * Refuse options that would be ignored; to be called after Parse.
+     *
+     * @param name an option
+     * @param others those that have no effect beside it
+     * @throws InputError that names both, if both were given
+     */
+    void Exclude(const std::string& name, const std::vector<std::string>& others) const;
+
   private:
     struct Impl;                  //!< keeps Boost.Program_options out of this header
     std::unique_ptr<Impl> m_impl; //!< the options
@@ -94,8 +103,9 @@ class ProgramOptions
 /**
  * @ingroup allreduce
  *
- * Run the body of a program; an InputError becomes a line on standard error and status 2, any
- * other exception status 1.
+ * Run the body of a program; an InputError becomes a line on standard error and status 2, as does
+ * standard output that cannot be written, an Interrupt 128 and the number of the signal, any other
+ * exception status 1.
  *
  * @param name the program
  * @param body what it does; returns its exit status

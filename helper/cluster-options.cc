@@ -27,7 +27,7 @@ ParsePositive(const std::string& text, const std::string& option)
     const double value = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(value) || value <= 0)
     {
-        FailInput(option, " \"", text, "\": expected a number of more than 0");
+        FailInput(option, " ", Quote(text), ": expected a number of more than 0");
     }
     return value;
 }
@@ -38,7 +38,7 @@ ParseSlotSeconds(const std::string& text)
     const int64_t ns = ParseTime(text, "--slot-time");
     if (ns == 0)
     {
-        FailInput("--slot-time \"", text, "\": expected more than 0");
+        FailInput("--slot-time ", Quote(text), ": expected more than 0");
     }
     return 1e-9 * ns;
 }
@@ -113,7 +113,7 @@ ClusterOptions::MakeCluster(uint64_t ownSeed) const
         const uint64_t number = ParseNumber(text, "--gpus");
         if (number > MOST_GPUS)
         {
-            FailInput("--gpus \"", text, "\": expected at most ", MOST_GPUS);
+            FailInput("--gpus ", Quote(text), ": expected at most ", MOST_GPUS);
         }
         choices.push_back(number);
     }

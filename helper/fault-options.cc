@@ -26,7 +26,7 @@ Split(const std::string& text, char separator, const std::string& option, const 
     const std::size_t at = text.find(separator);
     if (at == std::string::npos)
     {
-        FailInput(option, " \"", text, "\": expected ", grammar);
+        FailInput(option, " ", Quote(text), ": expected ", grammar);
     }
     return {text.substr(0, at), text.substr(at + 1)};
 }
@@ -43,7 +43,13 @@ FindLink(const Topology& topology, const std::string& text, const std::string& o
                                                    : std::optional<DirectedLinkId>();
     if (!link)
     {
-        FailInput(option, " \"", text, "\": ", topology.GetName(), " has no link ", text);
+        FailInput(option,
+                  " ",
+                  Quote(text),
+                  ": ",
+                  topology.GetName(),
+                  " has no link ",
+                  Shorten(text));
     }
     return *link / 2;
 }
@@ -55,7 +61,7 @@ ParseFactor(const std::string& text, const std::string& option)
     const double factor = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor < 1)
     {
-        FailInput(option, " \"", text, "\": expected a factor of 1 or more");
+        FailInput(option, " ", Quote(text), ": expected a factor of 1 or more");
     }
     return factor;
 }
@@ -74,7 +80,7 @@ ParseFault(const Topology& topology, const std::string& text)
         fault.up = NanoSeconds(ParseTime(times.substr(comma + 1), "--fail"));
         if (*fault.up <= fault.down)
         {
-            FailInput("--fail \"", text, "\": expected the link to come up after it went down");
+            FailInput("--fail ", Quote(text), ": expected the link to come up after it went down");
         }
     }
     return fault;
@@ -90,7 +96,7 @@ ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faul
         Simulator::Schedule(fault.down, &AllReduceNetwork::SetLinkUp, network, fault.link, false);
         if (fault.up)
         {
-            Simulator::Schedule(*fault.up, &AllReduceNetwork::SetLinkUp, network, fault.link, true);
+            network->ScheduleMending(fault.link, *fault.up);
         }
     }
 }
@@ -162,9 +168,9 @@ FaultOptions::MakeFaults(const Topology& topology, Time horizon) const
         const uint64_t seed = ParseNumber(seedText, "--fail-random");
         if (count > topology.GetNLinks())
         {
-            FailInput("--fail-random \"",
-                      failRandom,
-                      "\": ",
+            FailInput("--fail-random ",
+                      Quote(failRandom),
+                      ": ",
                       topology.GetName(),
                       " has only ",
                       topology.GetNLinks(),

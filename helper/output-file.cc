@@ -38,9 +38,16 @@ OutputFile::Get()
 }
 
 void
-OutputFile::Finish()
+OutputFile::Flush()
 {
     CheckState(m_out.flush(), m_option, m_path);
+}
+
+void
+OutputFile::Finish()
+{
+    m_out.close();
+    CheckState(m_out, m_option, m_path);
 }
 
 void

@@ -30,6 +30,13 @@ class OutputFile
     std::ostream& Get();
 
     /**
+     * Something has been written that should not be lost.
+     *
+     * @throws InputError if it is
+     */
+    void Flush();
+
+    /**
      * All has been written.
      *
      * @throws InputError if it has not

@@ -57,6 +57,21 @@ ExpandSchedulers(const PlanOptions& options)
     return names;
 }
 
+void
+CheckSchedulers(const PlanOptions& options)
+{
+    for (const std::string& name : ExpandSchedulers(options))
+    {
+        MakeScheduler(name, options);
+    }
+}
+
+void
+ExcludePlanning(const ProgramOptions& parser, const std::string& name)
+{
+    parser.Exclude(name, {"scheduler", "chunks-per-server", "samples", "seed"});
+}
+
 std::vector<NodeId>
 MakeRoots(const Topology& topology, const PlanOptions& options)
 {

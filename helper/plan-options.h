@@ -52,6 +52,27 @@ std::vector<std::string> ExpandSchedulers(const PlanOptions& options);
 /**
  * @ingroup allreduce
  *
+ * Refuse names of schedulers before anything is planned.
+ *
+ * @param options what was asked for
+ * @throws InputError that names the first one that there is not
+ */
+void CheckSchedulers(const PlanOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * Refuse options that say how to plan where nothing is planned.
+ *
+ * @param parser the program's options
+ * @param name the option that brings a plan
+ * @throws InputError that names both
+ */
+void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
+
+/**
+ * @ingroup allreduce
+ *
  * @param topology a network
  * @param options what was asked for
  * @return the root of each chunk; "ports" and, where the bytes are not known, "auto" are the mean

@@ -18,6 +18,13 @@ namespace ns3::allreduce
 namespace
 {
 
+/// @return JSON, also of names that are not UTF-8
+std::string
+Dump(const nlohmann::ordered_json& json)
+{
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 /**
  * @param value a value of a row
  * @param column its column
@@ -45,7 +52,7 @@ FormatValue(const nlohmann::ordered_json& value, const ResultWriter::Column& col
         text << column.scale * value.get<double>();
         return text.str();
     }
-    return value.is_string() ? value.get<std::string>() : value.dump();
+    return value.is_string() ? value.get<std::string>() : Dump(value);
 }
 
 /// @return the value as a field of gnuplot's data
@@ -54,7 +61,7 @@ QuoteGnuplot(const nlohmann::ordered_json& value)
 {
     return value.is_null()      ? "NaN"
            : value.is_boolean() ? (value.get<bool>() ? "1" : "0")
-                                : value.dump();
+                                : Dump(value);
 }
 
 /// @return the value as a field of CSV
@@ -63,7 +70,7 @@ QuoteCsv(const nlohmann::ordered_json& value)
 {
     const std::string text = value.is_null()     ? ""
                              : value.is_string() ? value.get<std::string>()
-                                                 : value.dump();
+                                                 : Dump(value);
     if (text.find_first_of(",\"\n") == std::string::npos)
     {
         return text;
@@ -159,7 +166,7 @@ ResultWriter::WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ord
 void
 ResultWriter::AddJsonRow(const nlohmann::ordered_json& row)
 {
-    m_out << (m_nRows == 0 ? "[\n  " : ",\n  ") << row.dump();
+    m_out << (m_nRows == 0 ? "[\n  " : ",\n  ") << Dump(row);
 }
 
 void
@@ -191,7 +198,7 @@ ResultWriter::AddGnuplotRow(const nlohmann::ordered_json& row)
             m_out << (&column == &m_columns.front() ? "" : " ") << column.key;
             if (GetValue(row, column.key).is_string())
             {
-                m_texts.push_back({column.key, GetValue(row, column.key).dump()});
+                m_texts.push_back({column.key, Dump(GetValue(row, column.key))});
             }
         }
         m_out << "\n";
@@ -204,7 +211,7 @@ ResultWriter::AddGnuplotRow(const nlohmann::ordered_json& row)
     m_out << "\n";
     for (TextColumn& text : m_texts)
     {
-        text.isSame = text.isSame && GetValue(row, text.key).dump() == text.first;
+        text.isSame = text.isSame && Dump(GetValue(row, text.key)) == text.first;
     }
 }
 
@@ -257,6 +264,16 @@ ResultWriter::EndGnuplot()
           << std::flush;
 }
 
+void
+CheckDetails(bool isWanted, const std::string& option, const std::string& format)
+{
+    const ResultWriter::Format parsed = ParseFormat(format);
+    if (isWanted && parsed != ResultWriter::Format::TABLE && parsed != ResultWriter::Format::JSON)
+    {
+        FailInput(option, ": has no place in --format=", format, ", expected table or json");
+    }
+}
+
 ResultWriter::Format
 ParseFormat(const std::string& text)
 {
@@ -276,7 +293,7 @@ ParseFormat(const std::string& text)
     {
         return ResultWriter::Format::GNUPLOT;
     }
-    FailInput("--format \"", text, "\": expected table, json, csv or gnuplot");
+    FailInput("--format ", Quote(text), ": expected table, json, csv or gnuplot");
 }
 
 } // namespace ns3::allreduce

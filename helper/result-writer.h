@@ -96,6 +96,18 @@ class ResultWriter
  */
 ResultWriter::Format ParseFormat(const std::string& text);
 
+/**
+ * @ingroup allreduce
+ *
+ * Refuse an option whose results have no column.
+ *
+ * @param isWanted whether it was given
+ * @param option its name
+ * @param format what ParseFormat takes
+ * @throws InputError that names option and format
+ */
+void CheckDetails(bool isWanted, const std::string& option, const std::string& format);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RESULT_WRITER_H */

@@ -25,6 +25,7 @@
 #include "ns3/schedule-verifier.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
+#include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -67,10 +68,14 @@ class Run
         RecordFlows();
         InstallBackground();
         Predict();
-        ScheduleFaults(
-            m_helper->GetNetwork(),
-            m_options.faults.MakeFaults(m_experiment.topology, Seconds(m_result.predictedSeconds)));
+        CheckDuration();
+        const auto faults =
+            m_options.faults.MakeFaults(m_experiment.topology, Seconds(m_result.predictedSeconds));
+        ScheduleFaults(m_helper->GetNetwork(), faults);
         Simulate();
+        m_result.nLateFaults = std::count_if(faults.begin(), faults.end(), [](const auto& fault) {
+            return fault.down > Simulator::Now();
+        });
         Collect();
         return m_result;
     }
@@ -102,6 +107,26 @@ class Run
                 "PacketsInQueue",
                 MakeBoundCallback(&Run::NoteQueueLength, &m_result.links[link]));
         }
+        for (NodeId node = 0; node < m_experiment.topology.GetNNodes(); ++node)
+        {
+            WatchNode(m_network.GetNode(node));
+        }
+    }
+
+    /// Where a device's queue is full, ns-3 drops packets before they come to it.
+    void WatchNode(Ptr<Node> node)
+    {
+        if (const auto layer = node->GetObject<TrafficControlLayer>())
+        {
+            layer->TraceConnectWithoutContext(
+                "TcDrop",
+                MakeBoundCallback(&Run::NoteDropped, &m_result.nDropped));
+        }
+    }
+
+    static void NoteDropped(uint64_t* nDropped, Ptr<const Packet>)
+    {
+        ++*nDropped;
     }
 
     static void NoteQueueLength(LinkUse* use, uint32_t, uint32_t length)
@@ -262,6 +287,23 @@ class Run
                                                    m_experiment.bytes);
     }
 
+    /// ns-3's clock holds 292 years; faults and retries need some of them.
+    void CheckDuration() const
+    {
+        constexpr double MOST_SECONDS = 1e8;
+        const double seconds = m_result.predictedSeconds * m_options.iterations;
+        if (!(seconds <= MOST_SECONDS))
+        {
+            FailInput(m_experiment.topology.GetName(),
+                      " ",
+                      m_experiment.schedulerName,
+                      ": would take ",
+                      seconds,
+                      " s of simulated time, expected at most ",
+                      MOST_SECONDS);
+        }
+    }
+
     void Stop()
     {
         Simulator::Stop();
@@ -274,7 +316,12 @@ class Run
 
     void ShowRound(uint32_t round, Time duration)
     {
-        m_line.Show("round " + std::to_string(round), m_session->GetProgress());
+        // What is planned anew on the way can be longer; the share then waits for it.
+        const double nPlanned = m_experiment.plan.rounds.size();
+        const double share = std::min(1.0, (round + 1) / nPlanned);
+        m_line.Show("round " + std::to_string(round + 1) + " of " +
+                        std::to_string(m_experiment.plan.rounds.size()),
+                    (GetIteration() + share) / m_options.iterations);
     }
 
     void Simulate()
@@ -309,6 +356,7 @@ class Run
 
     void Collect()
     {
+        m_result.endSeconds = Simulator::Now().GetSeconds();
         m_result.failure = m_session->GetFailure();
         if (m_result.failure.empty() && !m_session->IsFinished())
         {
@@ -569,6 +617,10 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     {
         row["link_use"] = MakeLinksJson(experiment, result);
     }
+    if (result.nLateFaults > 0)
+    {
+        row["late_faults"] = result.nLateFaults;
+    }
     if (!result.failure.empty())
     {
         row["failure"] = result.failure;
@@ -580,6 +632,11 @@ bool
 ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer)
 {
     writer.Add(row);
+    if (row.value("late_faults", 0) > 0)
+    {
+        std::cerr << program << ": warning: " << row["late_faults"]
+                  << " of the faults were to come after the end" << std::endl;
+    }
     const auto failure = row.find("failure");
     if (failure == row.end())
     {

@@ -86,6 +86,7 @@ struct ExperimentResult
     std::string failure;               //!< why it failed; "" if it did not
     double idealSeconds{0};            //!< the bound at line rate
     double predictedSeconds{0};        //!< by the flow-level model
+    double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces
     uint64_t boundRounds{0};           //!< no schedule takes fewer
     uint32_t rounds{0};                //!< of the last AllReduce
@@ -93,6 +94,7 @@ struct ExperimentResult
     bool isVerified{false};            //!< the plan and every rest after a failure were proven
     uint32_t nReplans{0};              //!< how often what was left was planned anew
     std::string replannedBy;           //!< who did that, several names joined with ","
+    uint32_t nLateFaults{0};           //!< links that were to break after the end
     uint32_t nAborted{0};              //!< flows cut by a broken link
     uint64_t nMessages{0};             //!< grants, tokens and releases
     bool countsResent{false};          //!< whether the transport counts what it sends again

@@ -71,7 +71,7 @@ ParseSize(const std::string& text, const std::string& what)
             }
         }
     }
-    FailInput(what, " \"", text, "\": expected a size of 1 byte or more, as 100MiB or 1KiB");
+    FailInput(what, " ", Quote(text), ": expected a size of 1 byte or more, as 100MiB or 1KiB");
 }
 
 std::string
@@ -145,7 +145,7 @@ RunOptions::GetSync() const
     {
         return AllReduceSession::DEPENDENCY;
     }
-    FailInput("--sync \"", sync, "\": expected barrier or dependency");
+    FailInput("--sync ", Quote(sync), ": expected barrier or dependency");
 }
 
 AllReduceSession::Control
@@ -159,7 +159,7 @@ RunOptions::GetControl() const
     {
         return AllReduceSession::PACKETS;
     }
-    FailInput("--control \"", control, "\": expected ideal or packets");
+    FailInput("--control ", Quote(control), ": expected ideal or packets");
 }
 
 Topology

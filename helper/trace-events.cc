@@ -119,7 +119,8 @@ class EventWriter
 
     void Write(const Json& event)
     {
-        m_out << (m_isFirst ? "" : ",\n") << event.dump();
+        m_out << (m_isFirst ? "" : ",\n")
+              << event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
         m_isFirst = false;
     }
 

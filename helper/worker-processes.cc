@@ -12,6 +12,7 @@
 #include <cstring>
 #include <poll.h>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -28,6 +29,51 @@ enum ExitStatus
     DONE = 0,
     FAILED = 1,
     INPUT_ERROR = 2
+};
+
+volatile std::sig_atomic_t g_signal = 0; //!< that has come; 0: none
+
+void
+NoteSignal(int signal)
+{
+    g_signal = signal;
+}
+
+/// Takes note of SIGINT and SIGTERM instead of ending, as long as it lives.
+class SignalGuard
+{
+  public:
+    SignalGuard()
+    {
+        g_signal = 0;
+
+        struct sigaction note
+        {
+        };
+
+        note.sa_handler = NoteSignal;
+        sigaction(SIGINT, &note, &m_oldInt);
+        sigaction(SIGTERM, &note, &m_oldTerm);
+    }
+
+    ~SignalGuard()
+    {
+        Restore();
+    }
+
+    SignalGuard(const SignalGuard&) = delete;
+    SignalGuard& operator=(const SignalGuard&) = delete;
+
+    /// Everything is as it was before.
+    void Restore() const
+    {
+        sigaction(SIGINT, &m_oldInt, nullptr);
+        sigaction(SIGTERM, &m_oldTerm, nullptr);
+    }
+
+  private:
+    struct sigaction m_oldInt;  //!< what SIGINT did
+    struct sigaction m_oldTerm; //!< what SIGTERM did
 };
 
 [[noreturn]] void
@@ -122,14 +168,22 @@ WorkerProcesses::Run(std::size_t nTasks, const Task& task, const Report& report)
     m_isDone.assign(nTasks, false);
     m_isInputError.assign(nTasks, false);
     m_outcomes.assign(nTasks, {});
+    const SignalGuard signals;
     std::size_t nStarted = 0;
     for (std::size_t nReported = 0; nReported < nTasks;)
     {
         while (nStarted < nTasks && m_workers.size() < m_nJobs)
         {
-            Start(nStarted++, task);
+            Start(nStarted++, [&](std::size_t index) {
+                signals.Restore();
+                return task(index);
+            });
         }
         Listen();
+        if (g_signal != 0)
+        {
+            throw Interrupt{g_signal};
+        }
         for (; nReported < nTasks && m_isDone[nReported]; ++nReported)
         {
             if (m_isInputError[nReported])
@@ -149,6 +203,7 @@ WorkerProcesses::Start(std::size_t index, const Task& task)
     {
         FailSystem("pipe");
     }
+    const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0)
     {
@@ -159,6 +214,11 @@ WorkerProcesses::Start(std::size_t index, const Task& task)
     if (pid == 0)
     {
         close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+        {
+            _exit(FAILED); // It ended before that could take effect.
+        }
         Work(ends[1], index, task);
     }
     close(ends[1]);

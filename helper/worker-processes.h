@@ -14,6 +14,13 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// Thrown when somebody asks the program to stop.
+struct Interrupt
+{
+    int signal; //!< SIGINT or SIGTERM
+};
+
 /**
  * @ingroup allreduce
  *
@@ -21,6 +28,7 @@ namespace ns3::allreduce
  *
  * ns-3 has one simulator in a process, so that simulations run side by side only in several. A
  * process does one task: nothing is left of the tasks before, and if it crashes the others go on.
+ * None outlives the process that started it, however that ends.
  */
 class WorkerProcesses
 {
@@ -53,6 +61,7 @@ class WorkerProcesses
      * @param task does one of them, in a process of its own
      * @param report told what came out, in this process
      * @throws InputError if a task ends with one; those before it have been reported
+     * @throws Interrupt at SIGINT and SIGTERM
      */
     void Run(std::size_t nTasks, const Task& task, const Report& report);
 

@@ -150,6 +150,7 @@ class CutOffTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(result.failure,
                               "cut off by links that are down: server 2",
                               what << " names the server");
+        NS_TEST_EXPECT_MSG_LT(result.endSeconds, 1e-3, what << " does not wait for nothing");
         options.faults.fail = {"1-4@50us", "2-4@50us"};
         result = RunExperiment(experiment, options);
         NS_TEST_EXPECT_MSG_EQ(result.failure,
@@ -160,6 +161,10 @@ class CutOffTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", what << " goes on when the link is back");
         NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 950e-6, what << " waited for the link");
         NS_TEST_EXPECT_MSG_GT(result.nReplans, 0, what << " planned anew");
+        options.faults.fail = {"2-4@50us,200s"};
+        result = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", what << " waits for a link that is due");
+        NS_TEST_EXPECT_MSG_GT(result.endSeconds, 200, what << " waited so long");
     }
 
     void DoRun() override

@@ -186,10 +186,10 @@ class CheckpointTestCase : public TestCase
         const std::string text = ReadText();
         for (const std::size_t length : {std::size_t{1}, text.size() / 2, text.size() - 3})
         {
-            CheckRefused(text.substr(0, length), "cut short");
+            CheckRefused(text.substr(0, length), "unexpected end of input");
         }
-        CheckRefused("", "not a policy");
-        CheckRefused("weights", "not a policy, expected JSON");
+        CheckRefused("", "unexpected end of input");
+        CheckRefused("weights", "parse error at line 1");
         CheckRefused("{}", "not a policy, expected the format allreduce-policy");
         CheckRefused("[1]", "not a policy");
         std::ofstream(m_path) << text;
@@ -203,7 +203,8 @@ class CheckpointTestCase : public TestCase
         CheckChanged([](Json& j) { j["version"] = "2"; }, "version \"2\", expected");
         CheckChanged([](Json& j) { j.erase("version"); }, "expected");
         CheckChanged([](Json& j) { j.erase("networks"); }, "no \"networks\"");
-        CheckChanged([](Json& j) { j["networks"] = 1; }, "no network \"port\"");
+        CheckChanged([](Json& j) { j["networks"] = 1; }, "no \"networks\", expected an object");
+        CheckChanged([](Json& j) { j["networks"]["port"] = 1; }, "no network \"port\"");
         CheckChanged([](Json& j) { j["networks"].erase("tree"); }, "no network \"tree\"");
         CheckChanged([](Json& j) { j["networks"]["port"]["features"][0] = "mood"; },
                      "network \"port\" has another layout of features");

@@ -952,7 +952,7 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_NE(m_result.failure, "", "a server is cut off");
         NS_TEST_EXPECT_MSG_EQ(m_view["run"]["cut"].size(), m_result.nAborted, "aborted");
         NS_TEST_EXPECT_MSG_EQ(m_view["steps"].size(), m_watcher->m_arrived.size() + 1, "rounds");
-        m_options.watchdog = "100us";
+        m_options.watchdog = "5us";
         m_options.faults.fail.clear();
         m_result = RunExperiment(*m_experiment, m_options);
         m_view = MakeRunView(*m_experiment, m_result);

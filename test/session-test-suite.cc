@@ -7,6 +7,7 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
+#include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -250,6 +251,51 @@ class LossTestCase : public DataCentreTestCase
                                       "something was lost with " << transport);
             }
         }
+    }
+};
+
+/// Long delays, losses and many hops are no faults: nobody gives up too early.
+class PatienceTestCase : public DataCentreTestCase
+{
+  public:
+    PatienceTestCase()
+        : DataCentreTestCase("long and lossy links")
+    {
+    }
+
+  private:
+    void Run(const std::string& spec, const std::string& delay, double loss)
+    {
+        const Topology clean = ParseTopology(spec);
+        std::vector<Link> links = clean.GetLinks();
+        for (Link& link : links)
+        {
+            link.errorRate = loss;
+            link.delayNs = ParseTime(delay);
+        }
+        const Topology lossy = clean.WithLinks(spec, links);
+        for (const std::string& transport : TRANSPORTS)
+        {
+            for (const std::string& sync : SYNCS)
+            {
+                for (const uint64_t bytes : {1000, 100000})
+                {
+                    const auto result = RunExperiment(MakeExperiment(lossy, "greedy", bytes, 1),
+                                                      MakeOptions(transport, sync));
+                    NS_TEST_EXPECT_MSG_EQ(result.failure,
+                                          "",
+                                          spec << " " << delay << " " << loss << " " << transport
+                                               << " " << sync << " " << bytes);
+                }
+            }
+        }
+    }
+
+    void DoRun() override
+    {
+        Run("bcube:2,1", "60ms", 0);
+        Run("bcube:2,1", "3ms", 0.05);
+        Run("jellyfish:8,3,1,3", "100ms", 0);
     }
 };
 
@@ -690,6 +736,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new CloseToIdealTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new LossTestCase);
+        AddTestCase(new PatienceTestCase);
         AddTestCase(new WatchdogTestCase);
         AddTestCase(new SeveralSessionsTestCase);
     }

@@ -469,6 +469,88 @@ END
     check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
 }
 
+# Usage: leaves_no_workers SIGNAL: of a comparison that is stopped in the middle.
+leaves_no_workers()
+{
+    local group i
+    setsid "$bin/allreduce-compare" --topology=bcube:4,1 --sizes=1GiB --format=json --jobs=2 >stopped.out 2>/dev/null &
+    group=$!
+    sleep 1
+    kill -s "$1" "$group"
+    wait "$group" || true
+    for ((i = 0; i < 100; ++i)); do
+        pgrep -g "$group" >/dev/null || break
+        sleep 0.1
+    done
+    ! pgrep -g "$group" || return 1
+    [[ $1 == KILL ]] || python3 -m json.tool stopped.out >/dev/null
+}
+
+# What cannot be written must not pass for success. /dev/full is a disk without room.
+check_lost_output()
+{
+    local program format
+    for program in allreduce-topology allreduce-plan allreduce-run allreduce-cluster allreduce-compare; do
+        for format in table json csv gnuplot; do
+            check "$program: $format to a full device" fills_up $program --format=$format
+        done
+    done
+    ln -s /dev/full full-server-0-0.pcap
+    check "run: packets to a full device" refuses '--pcap: file full-server-0-0.pcap cannot be written' \
+        allreduce-run --topology=bcube:2,0 --bytes=100kB --pcap=full
+    check "train: a log to a full device" refuses '--log: file /dev/full cannot be written' \
+        allreduce-train --config=small.json --iterations=1 --out=full.json --log=/dev/full
+    check "train: a policy to a full device" refuses 'file /dev/full: cannot be written' \
+        allreduce-train --config=small.json --iterations=1 --out=/dev/full
+    check "train: the device is still there" test -c /dev/full
+    check "train: cannot write" refuses 'file /nowhere/x: cannot be written' allreduce-train --out=/nowhere/x
+}
+
+# Usage: fills_up PROGRAM OPTION...: on something small.
+fills_up()
+{
+    local status=0 small=("--topology=bcube:2,0")
+    [[ $1 != allreduce-cluster ]] || small=(--generate=2 --slots=5 --policy=gadget)
+    [[ $1 != allreduce-compare ]] || small+=(--scheduler=ring --sizes=1KiB)
+    "$bin/$1" "${small[@]}" "${@:2}" >/dev/full 2>full.err || status=$?
+    ((status == 2)) && grep -q 'standard output cannot be written' full.err
+}
+
+# What would be ignored, and values that ns-3 would end the program for.
+check_options()
+{
+    check "options: not a number" refuses '--RngRun "abc": ns-3 does not take' allreduce-plan --RngRun=abc
+    check "options: not a time" refuses 'MinRto "abc": ns-3' allreduce-run --ns3::TcpSocketBase::MinRto=abc
+    check "options: no such type" refuses 'SocketType "ns3::Foo": ns-3' allreduce-run \
+        --ns3::TcpL4Protocol::SocketType=ns3::Foo
+    check "options: no unit" refuses '--rate "10": expected' allreduce-run --rate=10
+    check "options: no unit of time" refuses '--delay "1": expected' allreduce-run --delay=1
+    check "options: no flow" refuses '--bytes "0": expected' allreduce-topology --topology=bcube:2,1 --bytes=0
+    check "options: a million servers" prints 'dcell:1000,1 +1001000' allreduce-topology --topology=dcell:1000,1 --no-flow
+    check "options: two topologies" refuses '--topology: has no effect beside --topologies' \
+        allreduce-compare --topologies=bcube:2,0 --topology=bcube:2,1
+    check "options: a plan is there" refuses '--topology: has no effect beside --schedule-in' \
+        allreduce-plan --topology=bcube:2,1 --schedule-in=x
+    check "options: a plan to run is there" refuses '--scheduler: has no effect beside --schedule-in' \
+        allreduce-run --scheduler=ring --schedule-in=x
+    check "options: jobs are there" refuses '--generate: has no effect beside --jobs' \
+        allreduce-cluster --jobs=x --generate=10
+    check "options: no page" refuses '--report: has no effect beside --run-slot' \
+        allreduce-cluster --run-slot=1 --report=x.html
+    check "options: no column" refuses '--links: has no place in --format=csv' allreduce-run --links --format=csv
+    check "options: too late" warns 'faults were to come after the end' \
+        allreduce-run --topology=bcube:2,0 --bytes=1000 --fail=0-2@1s
+    check "options: as degraded as can be" prints 'degrade=0.25' allreduce-topology --topology=bcube:2,1 --degrade=1 --no-flow
+    check "options: a short slot" refuses '--slot-time "1ms": no job can finish' allreduce-cluster \
+        --jobs="$module_dir/examples/cluster-jobs.csv" --slot-time=1ms
+    check "options: nothing is planned" refuses 'scheduler "gredy"' allreduce-plan --scheduler=ring,gredy
+    echo '{}' >network.json
+    check "options: a file's name" refuses 'perhaps file:network.json' allreduce-plan --topology=network.json
+    cp a.json $'\xff.json'
+    check "options: a name that is not UTF-8" is_json allreduce-plan --topology=file:$'\xff.json' --format=json
+    check "options: too slow" refuses 'would take .* of simulated time' allreduce-run --rate=1bps --bytes=1GiB
+}
+
 check_train
 check_cluster
 check_topology
@@ -476,4 +558,9 @@ check_plan
 check_run
 check_compare
 check_gnuplot
+check_lost_output
+check_options
+for signal in INT TERM KILL; do
+    check "compare: stopped by SIG$signal" leaves_no_workers $signal
+done
 report

@@ -6,6 +6,7 @@
 
 #include "ns3/channel.h"
 #include "ns3/data-rate.h"
+#include "ns3/simulator.h"
 
 #include <algorithm>
 #include <limits>
@@ -40,6 +41,26 @@ AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
     m_isDown[link] = !isUp;
     DoSetLinkUp(link, isUp);
     m_linkChanged(link, isUp);
+}
+
+void
+AllReduceNetwork::ScheduleMending(LinkId link, Time delay)
+{
+    ++m_nMendingsDue;
+    Simulator::Schedule(delay, &AllReduceNetwork::Mend, Ptr<AllReduceNetwork>(this), link);
+}
+
+void
+AllReduceNetwork::Mend(LinkId link)
+{
+    --m_nMendingsDue;
+    SetLinkUp(link, true);
+}
+
+bool
+AllReduceNetwork::IsMendingDue() const
+{
+    return m_nMendingsDue > 0;
 }
 
 bool

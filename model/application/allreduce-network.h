@@ -90,6 +90,18 @@ class AllReduceNetwork : public Object
     void SetLinkUp(LinkId link, bool isUp);
 
     /**
+     * Mend a link later. While a link is due to be mended, sessions whose servers cannot reach each
+     * other wait for it; else they fail at once.
+     *
+     * @param link the link
+     * @param delay when, from now on
+     */
+    void ScheduleMending(LinkId link, Time delay);
+
+    /// @return whether a link is due to be mended
+    bool IsMendingDue() const;
+
+    /**
      * @param link a link
      * @return whether it can be used
      */
@@ -125,7 +137,10 @@ class AllReduceNetwork : public Object
      */
     virtual void DoSetLinkUp(LinkId link, bool isUp) = 0;
 
+    void Mend(LinkId link);
+
     std::vector<bool> m_isDown;                 //!< by link; empty: none is
+    uint32_t m_nMendingsDue{0};                 //!< see ScheduleMending
     TracedCallback<LinkId, bool> m_linkChanged; //!< a link broke or was mended
 };
 

@@ -15,7 +15,6 @@
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <sstream>
 
@@ -78,7 +77,7 @@ AllReduceSession::AddAttributes(TypeId tid)
                       MakeTimeChecker(Time(0)))
         .AddAttribute("Watchdog",
                       "The session fails if nothing arrives for so long; 0: as long as the "
-                      "transport and the size of chunks call for.",
+                      "transport may have to wait.",
                       TimeValue(Time(0)),
                       MakeTimeAccessor(&AllReduceSession::m_watchdog),
                       MakeTimeChecker(Time(0)))
@@ -178,6 +177,7 @@ AllReduceSession::DoDispose()
     }
     m_applications.clear();
     m_flights.clear();
+    m_arrivals.clear();
     m_dispatcher.reset();
     m_state.reset();
     m_ledger.reset();
@@ -285,10 +285,15 @@ AllReduceSession::GoOn()
         EndAllReduce();
         return;
     }
-    m_isCutOff = !DescribeCutOff().empty();
+    const std::string cutOff = DescribeCutOff();
+    m_isCutOff = !cutOff.empty();
+    if (m_isCutOff && !m_network->IsMendingDue())
+    {
+        Fail(cutOff);
+    }
     if (m_isCutOff)
     {
-        return; // A link that comes back goes on; the watchdog does not wait for it forever.
+        return; // A link that comes back goes on.
     }
     const uint32_t nReplans = GetNReplans();
     try
@@ -572,6 +577,7 @@ AllReduceSession::BeginWorkloads()
                 return;
             }
             BeginWorkload(*index);
+            LandArrived();
         }
     }
     catch (const InputError& error)
@@ -658,13 +664,11 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     m_flights.erase(place);
     flight.flow.duration = Simulator::Now() - flight.flow.begin;
     m_lastArrival = Simulator::Now();
-    Finish(flight, data);
-    m_dispatcher->Finish(flight.index);
-    const uint32_t round = m_dispatcher->GetRound(flight.index);
-    if (m_dispatcher->IsRoundOver(round))
-    {
-        NoteRoundEnded(round);
-    }
+    const NodeId target = flight.flow.target;
+    const uint32_t index = flight.index;
+    m_arrivals.emplace(index, Arrival{std::move(flight), data});
+    m_dispatcher->NoteArrived(index);
+    LandArrived();
     BeginWorkloads();
     if (m_isRunning && m_flights.empty() && m_next.IsExpired())
     {
@@ -672,7 +676,24 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     }
     if (m_isRunning && UsesMessages() && m_sync == BARRIER && !m_isHalted)
     {
-        m_barrier.NoteArrival(flight.flow.target);
+        m_barrier.NoteArrival(target);
+    }
+}
+
+void
+AllReduceSession::LandArrived()
+{
+    while (const auto index = m_dispatcher->LandNext())
+    {
+        const auto place = m_arrivals.find(*index);
+        const Arrival arrival = std::move(place->second);
+        m_arrivals.erase(place);
+        Finish(arrival.flight, arrival.data);
+        const uint32_t round = m_dispatcher->GetRound(*index);
+        if (m_dispatcher->IsRoundOver(round))
+        {
+            NoteRoundEnded(round);
+        }
     }
 }
 
@@ -740,6 +761,7 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         return;
     }
     NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
+    m_lastArrival = Simulator::Now(); // What was silent before tells nothing any more.
     m_state->SetLinkUp(link, isUp);
     m_ledger->SetLinkUp(link, isUp);
     if (!isUp)
@@ -747,8 +769,10 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         AbortFlightsOver(link);
         DropMessagesOver(link);
         m_dispatcher->Halt();
+        LandArrived();
         m_nextRounds.clear();
         m_isHalted = true;
+        ++m_epoch;
     }
     if (m_flights.empty())
     {
@@ -830,21 +854,17 @@ AllReduceSession::GetPatience() const
     {
         return m_watchdog;
     }
-    uint64_t slowest = std::numeric_limits<uint64_t>::max();
-    for (const Link& link : m_network->GetTopology().GetLinks())
-    {
-        slowest = std::min(slowest, link.rateBps / link.capacity);
-    }
-    constexpr double MANY = 100;
-    const double chunkTime = 8.0 * GetChunkBytes(0) / slowest;
-    return Max(m_transport->GetLongestSilence(), Seconds(MANY * chunkTime));
+    return m_transport->GetLongestSilence();
 }
 
 void
 AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
-    const Time end = m_lastArrival + patience;
+    const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
+    const Time begin =
+        isWaitingForLink ? Simulator::Now() : Max(m_lastArrival, m_transport->GetLastArrival());
+    const Time end = begin + patience;
     if (Simulator::Now() < end)
     {
         m_watch =
@@ -852,15 +872,10 @@ AllReduceSession::CheckProgress()
         return;
     }
     std::ostringstream reason;
-    if (m_isCutOff)
-    {
-        reason << DescribeCutOff();
-    }
-    else
-    {
-        reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
-               << (m_nextRounds.empty() ? DescribeStuck() : m_transport->DescribePreparation());
-    }
+    reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
+           << (m_isCutOff             ? DescribeCutOff()
+               : m_nextRounds.empty() ? DescribeStuck()
+                                      : m_transport->DescribePreparation());
     Fail(reason.str());
 }
 
@@ -927,6 +942,7 @@ AllReduceSession::Fail(const std::string& reason)
     m_watch.Cancel();
     m_next.Cancel();
     m_flights.clear();
+    m_arrivals.clear();
     m_messages.clear();
     m_transport->Close();
     m_failed(reason);

@@ -49,7 +49,8 @@ namespace ns3::allreduce
  *
  * When a link breaks, the flows over it are aborted, the others run to their end, and the
  * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
- * session waits for a link to come back. If nothing arrives for too long, the scheduler does not
+ * session waits for a link that is due to be mended (see AllReduceNetwork::ScheduleMending), and
+ * fails if none is. If nothing arrives for too long, the scheduler does not
  * know how to go on, or what it hands out is not correct, the session fails; it then says why
  * (GetFailure) and does nothing more.
  */
@@ -207,6 +208,13 @@ class AllReduceSession : public Object
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
     };
 
+    /// A workload that has arrived and not landed.
+    struct Arrival
+    {
+        Flight flight; //!< the workload
+        Bytes data;    //!< what has arrived, if it matters
+    };
+
     /// A grant, token or release that is on its way.
     struct Message
     {
@@ -241,6 +249,7 @@ class AllReduceSession : public Object
     void DeliverEmpty(TransferId transfer);
     void NoteSent(TransferId transfer);
     void NoteDelivered(TransferId transfer, const Bytes& data);
+    void LandArrived();
     void Finish(const Flight& flight, const Bytes& data);
     void NoteServerProgress(NodeId server);
     void NoteLinkChanged(LinkId link, bool isUp);
@@ -276,6 +285,7 @@ class AllReduceSession : public Object
     std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
     std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
     std::map<TransferId, Flight> m_flights;         //!< the workloads under way
+    std::map<uint32_t, Arrival> m_arrivals;         //!< by index: see LandArrived
     TokenBarrier m_barrier;                         //!< with messages: ends rounds
     std::map<TransferId, Message> m_messages;       //!< on their way
     uint64_t m_nMessages{0};                        //!< see GetNMessages

@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/object-factory.h"
+#include "ns3/simulator.h"
 
 #include <algorithm>
 #include <limits>
@@ -77,6 +78,24 @@ AllReduceTransport::GetMtu() const
     return m_mtu;
 }
 
+bool
+AllReduceTransport::IsOpen() const
+{
+    return m_network != nullptr;
+}
+
+Time
+AllReduceTransport::GetLastArrival() const
+{
+    return m_lastArrival;
+}
+
+void
+AllReduceTransport::NoteArrival()
+{
+    m_lastArrival = Simulator::Now();
+}
+
 AllReduceNetwork&
 AllReduceTransport::GetNetwork() const
 {
@@ -115,9 +134,9 @@ CreateTransport(const std::string& name)
     if (!TypeId::LookupByNameFailSafe(typeName, &tid) ||
         !tid.IsChildOf(AllReduceTransport::GetTypeId()) || !tid.HasConstructor())
     {
-        FailInput("transport \"",
-                  name,
-                  "\": expected raw, tcp, udp or the TypeId name of an AllReduceTransport");
+        FailInput("transport ",
+                  Quote(name),
+                  ": expected raw, tcp, udp or the TypeId name of an AllReduceTransport");
     }
     ObjectFactory factory;
     factory.SetTypeId(tid);

@@ -170,8 +170,14 @@ class AllReduceTransport : public Object
                                    uint32_t mtu,
                                    const TransferPlan& transfer) const;
 
-    /// @return how long it may take until lost data is sent again
+    /**
+     * @return how long nothing may arrive though the network carries some of what is sent: as long
+     * as it takes to send lost data again, several times over. It grows with the paths in use.
+     */
     virtual Time GetLongestSilence() const = 0;
+
+    /// @return when something arrived last: data, or what opens a connection
+    Time GetLastArrival() const;
 
   protected:
     /// What a transport does to get ready, if anything.
@@ -185,12 +191,19 @@ class AllReduceTransport : public Object
     /// @return the largest packet of the network's devices
     uint32_t GetMtu() const;
 
+    /// @return whether Open has been called, and Dispose has not
+    bool IsOpen() const;
+
+    /// Something has arrived.
+    void NoteArrival();
+
     SentCallback m_sent;           //!< told when a sender has sent everything
     DeliveredCallback m_delivered; //!< told when everything has arrived
 
   private:
     Ptr<AllReduceNetwork> m_network; //!< the network
     uint32_t m_mtu{0};               //!< see GetMtu
+    Time m_lastArrival;              //!< see GetLastArrival
 };
 
 /// @ingroup allreduce

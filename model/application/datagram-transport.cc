@@ -19,7 +19,11 @@ namespace
 {
 
 /// By how much the wait for news can grow.
-constexpr uint32_t MOST_BACKOFF = 64;
+constexpr uint32_t MOST_BACKOFF = 8;
+
+/// How often a packet is sent again before silence means that nothing gets through. Where a packet
+/// and its acknowledgement are lost every second time, one silence in 65,536 is no such sign.
+constexpr uint32_t MANY_ATTEMPTS = 16;
 
 /// Tells the packets of sessions apart; the value has no influence on what happens.
 uint32_t g_nextSession = 0;
@@ -86,7 +90,7 @@ DatagramTransport::Send(const Transfer& transfer)
 }
 
 void
-DatagramTransport::SetTimes(Flow& flow) const
+DatagramTransport::SetTimes(Flow& flow)
 {
     const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
     const double frameBits = format.GetFrameBits();
@@ -98,6 +102,7 @@ DatagramTransport::SetTimes(Flow& flow) const
     // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
     flow.timeout = Seconds(4 * (roundTrip + flow.window * interval));
+    m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
 }
 
 Time
@@ -227,8 +232,9 @@ DatagramTransport::ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Pac
 }
 
 void
-DatagramTransport::StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet) const
+DatagramTransport::StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet)
 {
+    NoteArrival();
     flow.arrived[sequence] = true;
     ++flow.nArrived;
     flow.nSeen = std::max(flow.nSeen, sequence + 1);
@@ -334,7 +340,14 @@ DatagramTransport::DescribeProgress(TransferId id) const
 Time
 DatagramTransport::GetLongestSilence() const
 {
-    return MilliSeconds(100);
+    // Attempts follow each other after one timeout, two, four and so on.
+    int64_t nTimeouts = 0;
+    for (uint32_t attempt = 0, backoff = 1; attempt < MANY_ATTEMPTS; ++attempt)
+    {
+        nTimeouts += backoff;
+        backoff = std::min(2 * backoff, MOST_BACKOFF);
+    }
+    return std::max(MilliSeconds(100), m_longestTimeout * nTimeouts);
 }
 
 uint64_t

@@ -112,14 +112,14 @@ class DatagramTransport : public AllReduceTransport
     /// @return whether packets carry their path in the header
     virtual bool IsPathInHeader() const = 0;
 
-    void SetTimes(Flow& flow) const;
+    void SetTimes(Flow& flow);
     Time FindTurn(const Flow& flow);
     void SendBurst(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
     void ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Packet> packet);
     void ReceiveAck(Flow& flow, const DatagramHeader& header);
-    void StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet) const;
+    void StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet);
     uint32_t FindGapEnd(const Flow& flow) const;
     void CheckNews(TransferId id);
     void Erase(TransferId id);
@@ -128,6 +128,7 @@ class DatagramTransport : public AllReduceTransport
     uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
     uint32_t m_burst{1};                                           //!< attribute Burst
     uint64_t m_nResent{0};                                         //!< packets sent again
+    Time m_longestTimeout;                                         //!< of all flows so far
     std::unordered_map<DirectedLinkId, Time> m_nextTurns;          //!< by port: see FindTurn
     std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
 };

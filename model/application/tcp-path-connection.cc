@@ -24,6 +24,9 @@ namespace
 
 constexpr uint8_t IP_PROTOCOL_TCP = 6;
 
+/// Names what belongs to no transfer.
+constexpr TransferId NO_TRANSFER = std::numeric_limits<TransferId>::max();
+
 uint16_t
 GetLocalPort(Ptr<Socket> socket)
 {
@@ -61,6 +64,12 @@ TcpPathConnection::SetUp(Ptr<Socket> socket) const
     }
     const auto tcp = DynamicCast<TcpSocketBase>(socket);
     tcp->SetMinRto(std::max(tcp->GetMinRto(), m_settings.leastTimeout));
+    TimeValue connect;
+    socket->GetAttribute("ConnTimeout", connect);
+    socket->SetAttribute("ConnTimeout",
+                         TimeValue(std::max(connect.Get(), m_settings.leastTimeout)));
+    socket->SetAttribute("ConnCount", UintegerValue(m_settings.nAttempts));
+    socket->SetAttribute("DataRetries", UintegerValue(m_settings.nAttempts));
     socket->Bind();
 }
 
@@ -112,6 +121,15 @@ void
 TcpPathConnection::Opened(Ptr<Socket> socket)
 {
     m_isOpen = true;
+    m_callbacks.arrived();
+    if (m_items.empty())
+    {
+        // ns-3 does not answer a SYN+ACK that comes again because the answer to the first was lost;
+        // data in its place is sent until it arrives.
+        m_sender->Send(Create<Packet>(1), 0);
+        m_stream.push_back({NO_TRANSFER, 1});
+        ++m_written;
+    }
     Write(socket, socket->GetTxAvailable());
 }
 
@@ -289,6 +307,7 @@ TcpPathConnection::Read(Ptr<Socket> socket)
 void
 TcpPathConnection::Store(Ptr<Packet> packet)
 {
+    m_callbacks.arrived();
     uint32_t offset = 0;
     while (offset < packet->GetSize() && !m_stream.empty())
     {
@@ -302,6 +321,11 @@ void
 TcpPathConnection::StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size)
 {
     Piece& piece = m_stream.front();
+    if (piece.transfer == NO_TRANSFER)
+    {
+        m_stream.pop_front();
+        return;
+    }
     const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
         return candidate.transfer.id == piece.transfer;
     });

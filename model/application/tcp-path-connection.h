@@ -35,6 +35,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         AllReduceTransport::SentCallback sent;           //!< the sender is done
         AllReduceTransport::DeliveredCallback delivered; //!< everything has arrived
         AllReduceTransport::ReadyCallback ready; //!< the connection is open and its window known
+        Callback<void> arrived;                  //!< something has arrived
     };
 
     /// What the sockets are told.
@@ -45,6 +46,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         uint32_t ackEvery;    //!< segments that an acknowledgement stands for
         uint32_t firstWindow; //!< segments before the first acknowledgement; 0: as TCP would anyway
         Time leastTimeout;    //!< no segment is sent again before this
+        uint32_t nAttempts;   //!< how often in a row it is
         double dataShare;     //!< of data in what a full segment takes on the wire
         bool isPaced;         //!< keep to the transfers' rates
     };

@@ -31,6 +31,11 @@ constexpr uint32_t PPP_BYTES = 2;
 /// Most that the window of a SYN can say, which is not scaled.
 constexpr uint32_t LARGEST_FIRST_WINDOW = 65535;
 
+/// How often a segment is sent again before silence means that nothing gets through.
+constexpr uint32_t MANY_ATTEMPTS = 10;
+/// ns-3's TCP waits no longer than this between two of them.
+constexpr double LONGEST_TIMEOUT_SECONDS = 60;
+
 /// @return what an attribute of sockets is, unless someone sets it
 template <class Value>
 Value
@@ -79,8 +84,41 @@ TcpTransport::TcpTransport() = default;
 TcpTransport::~TcpTransport() = default;
 
 void
+TcpTransport::DoOpen()
+{
+    GetNetwork().TraceConnectWithoutContext("LinkChanged",
+                                            MakeCallback(&TcpTransport::NoteLinkChanged, this));
+}
+
+void
+TcpTransport::NoteLinkChanged(LinkId link, bool isUp)
+{
+    // TCP gives up a connection that is down for long, also an idle one, and tells nobody.
+    for (auto connection = m_connections.begin(); connection != m_connections.end() && !isUp;)
+    {
+        const auto way = GetNetwork().GetLinks(connection->first);
+        const auto isBroken = [link](DirectedLinkId part) { return part / 2 == link; };
+        if (std::any_of(way.begin(), way.end(), isBroken))
+        {
+            connection->second->Close();
+            connection = m_connections.erase(connection);
+        }
+        else
+        {
+            ++connection;
+        }
+    }
+}
+
+void
 TcpTransport::DoDispose()
 {
+    if (IsOpen())
+    {
+        GetNetwork().TraceDisconnectWithoutContext(
+            "LinkChanged",
+            MakeCallback(&TcpTransport::NoteLinkChanged, this));
+    }
     // Nothing is sent any more: some of the nodes have been disposed of already.
     for (const auto& [path, connection] : m_connections)
     {
@@ -108,6 +146,7 @@ TcpTransport::Connect(const Path& path, ReadyCallback ready)
     const FrameFormat format = GetFrameFormat(path.size() - 1, GetMtu());
     const uint32_t segment = format.payload;
     const Windows windows = ComputeWindows(GetNetwork().GetTopology(), GetMtu(), path);
+    m_longestTimeout = std::max(m_longestTimeout, windows.seconds);
     return Create<TcpPathConnection>(
         GetNetwork(),
         path,
@@ -116,9 +155,13 @@ TcpTransport::Connect(const Path& path, ReadyCallback ready)
                                     windows.ackEvery,
                                     m_isPaced && !ready.IsNull() ? windows.buffer : 0,
                                     Seconds(windows.seconds),
+                                    MANY_ATTEMPTS,
                                     8.0 * format.payload / format.GetFrameBits(),
                                     m_isPaced},
-        TcpPathConnection::Callbacks{m_sent, MakeCallback(&TcpTransport::Deliver, this), ready});
+        TcpPathConnection::Callbacks{m_sent,
+                                     MakeCallback(&TcpTransport::Deliver, this),
+                                     ready,
+                                     MakeCallback(&TcpTransport::NoteArrival, this)});
 }
 
 void
@@ -288,8 +331,16 @@ TcpTransport::GetSetupSeconds(const Topology& topology,
 Time
 TcpTransport::GetLongestSilence() const
 {
-    // Several attempts to connect, or several timeouts, each twice as long as the one before.
-    return Seconds(30);
+    const Time connect = GetDefault<TimeValue>(TcpSocket::GetTypeId(), "ConnTimeout").Get();
+    const Time data = GetDefault<TimeValue>(TcpSocketBase::GetTypeId(), "MinRto").Get();
+    double timeout = std::max({connect.GetSeconds(), data.GetSeconds(), m_longestTimeout});
+    double sum = 0;
+    for (uint32_t attempt = 0; attempt < MANY_ATTEMPTS; ++attempt)
+    {
+        sum += timeout;
+        timeout = std::min(2 * timeout, std::max(timeout, LONGEST_TIMEOUT_SECONDS));
+    }
+    return Seconds(sum);
 }
 
 } // namespace ns3::allreduce

@@ -54,6 +54,7 @@ class TcpTransport : public AllReduceTransport
     Time GetLongestSilence() const override;
 
   protected:
+    void DoOpen() override;
     void DoDispose() override;
 
   private:
@@ -102,6 +103,14 @@ class TcpTransport : public AllReduceTransport
      */
     Ptr<TcpPathConnection> Connect(const Path& path, ReadyCallback ready);
 
+    /**
+     * A link broke or was mended.
+     *
+     * @param link the link
+     * @param isUp whether it can be used
+     */
+    void NoteLinkChanged(LinkId link, bool isUp);
+
     /// A connection that was opened ahead is open.
     void NoteReady();
 
@@ -120,6 +129,7 @@ class TcpTransport : public AllReduceTransport
     uint32_t m_bufferFrames{32};                          //!< attribute BufferFrames
     bool m_isPaced{true};                                 //!< attribute Pacing
     double m_connectAhead{0.08};                          //!< attribute ConnectAhead
+    double m_longestTimeout{0};                           //!< of all connections so far, seconds
 };
 
 } // namespace ns3::allreduce

@@ -39,6 +39,7 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
     m_counts.assign(m_rounds.size(), {});
     m_grants.clear();
     m_ready.clear();
+    m_landable.clear();
     AddEntries();
     AddBlockers();
     for (DirectedLinkId port = 0; port < m_ports.size(); ++port)
@@ -84,29 +85,35 @@ WorkloadDispatcher::AddBlockers()
     for (uint32_t index = 0; index < m_entries.size(); ++index)
     {
         const Workload workload = Get(index);
-        Entry& entry = m_entries[index];
-        const auto isEarlier = [&](uint32_t other) { return m_entries[other].round < entry.round; };
-        for (const uint32_t other : arrivals[MakeKey(workload.chunk, workload.GetSource())])
-        {
-            if (isEarlier(other))
-            {
-                m_entries[other].afterEnd.push_back(index);
-                ++entry.nSenderBlockers;
-            }
-        }
-        if (workload.kind == WorkloadKind::REDUCE)
-        {
-            for (const uint32_t other : departures[MakeKey(workload.chunk, workload.GetTarget())])
-            {
-                if (isEarlier(other))
-                {
-                    m_entries[other].afterBegin.push_back(index);
-                    ++entry.nReceiverBlockers;
-                }
-            }
-        }
         arrivals[MakeKey(workload.chunk, workload.GetTarget())].push_back(index);
         departures[MakeKey(workload.chunk, workload.GetSource())].push_back(index);
+    }
+    for (uint32_t index = 0; index < m_entries.size(); ++index)
+    {
+        const Workload workload = Get(index);
+        Entry& entry = m_entries[index];
+        for (const uint32_t other : arrivals[MakeKey(workload.chunk, workload.GetSource())])
+        {
+            if (m_entries[other].round >= entry.round)
+            {
+                break;
+            }
+            m_entries[other].afterLand.push_back(index);
+            ++entry.nBeginBlockers;
+        }
+        if (workload.kind != WorkloadKind::REDUCE)
+        {
+            continue;
+        }
+        for (const uint32_t other : departures[MakeKey(workload.chunk, workload.GetTarget())])
+        {
+            if (m_entries[other].round > entry.round)
+            {
+                break;
+            }
+            m_entries[other].afterBegin.push_back(index);
+            ++entry.nLandBlockers;
+        }
     }
 }
 
@@ -124,7 +131,7 @@ WorkloadDispatcher::GiveGrants(DirectedLinkId port)
     {
         const uint32_t index = queue.waiting.front();
         Entry& entry = m_entries[index];
-        if (entry.in != port || entry.nReceiverBlockers > 0 || !HasRoom(port, index))
+        if (entry.in != port || !HasRoom(port, index))
         {
             return;
         }
@@ -162,7 +169,7 @@ bool
 WorkloadDispatcher::IsReady(uint32_t index) const
 {
     const Entry& entry = m_entries[index];
-    if (!entry.isGranted || entry.hasBegun || entry.nSenderBlockers > 0)
+    if (!entry.isGranted || entry.hasBegun || entry.nBeginBlockers > 0)
     {
         return false;
     }
@@ -229,11 +236,8 @@ WorkloadDispatcher::BeginNext()
         }
         for (const uint32_t other : entry.afterBegin)
         {
-            if (--m_entries[other].nReceiverBlockers == 0)
-            {
-                GiveGrants(m_entries[other].in);
-                NoteIfReady(other);
-            }
+            --m_entries[other].nLandBlockers;
+            NoteIfLandable(other);
         }
         NoteReadyAtPorts(index);
         return index;
@@ -260,17 +264,40 @@ WorkloadDispatcher::FreePorts(uint32_t index)
 }
 
 void
-WorkloadDispatcher::Finish(uint32_t index)
+WorkloadDispatcher::NoteArrived(uint32_t index)
 {
-    ++m_counts[m_entries[index].round].nFinished;
     FreePorts(index);
-    for (const uint32_t other : m_entries[index].afterEnd)
+    m_entries[index].hasArrived = true;
+    NoteIfLandable(index);
+}
+
+void
+WorkloadDispatcher::NoteIfLandable(uint32_t index)
+{
+    if (m_entries[index].hasArrived && m_entries[index].nLandBlockers == 0)
     {
-        if (--m_entries[other].nSenderBlockers == 0)
+        m_landable.push_back(index);
+    }
+}
+
+std::optional<uint32_t>
+WorkloadDispatcher::LandNext()
+{
+    if (m_landable.empty())
+    {
+        return std::nullopt;
+    }
+    const uint32_t index = m_landable.front();
+    m_landable.pop_front();
+    ++m_counts[m_entries[index].round].nLanded;
+    for (const uint32_t other : m_entries[index].afterLand)
+    {
+        if (--m_entries[other].nBeginBlockers == 0)
         {
             NoteIfReady(other);
         }
     }
+    return index;
 }
 
 void
@@ -282,9 +309,15 @@ WorkloadDispatcher::Halt()
         port.waiting.clear();
         port.granted.clear();
     }
-    for (Entry& entry : m_entries)
+    for (uint32_t index = 0; index < m_entries.size(); ++index)
     {
+        Entry& entry = m_entries[index];
         entry.isGranted = false;
+        if (entry.nLandBlockers > 0)
+        {
+            entry.nLandBlockers = 0; // What it waits for will not begin.
+            NoteIfLandable(index);
+        }
     }
 }
 
@@ -328,7 +361,7 @@ WorkloadDispatcher::GetNBegun(uint32_t round) const
 bool
 WorkloadDispatcher::IsRoundOver(uint32_t round) const
 {
-    return m_counts[round].nFinished == m_rounds[round].GetSize();
+    return m_counts[round].nLanded == m_rounds[round].GetSize();
 }
 
 } // namespace ns3::allreduce

@@ -29,10 +29,18 @@ namespace ns3::allreduce
  * and it is the workload's turn at the port where it goes out. A direct link has one queue, the
  * receiver's.
  *
- * A workload waits for all workloads of its chunk that come to its sender in earlier rounds. A
- * reduce is also granted only when its receiver has begun what it sends of that chunk in earlier
- * rounds, lest that carries away more than was planned. So of the workloads that have not begun the
- * first, by round and by place in it, waits only for what has begun: all comes to an end.
+ * A workload waits until all workloads of its chunk that come to its sender in earlier rounds have
+ * landed. A reduce that has arrived lands, that is, is merged into what its receiver holds, when
+ * the receiver has begun what it sends of that chunk in this round and in earlier ones, lest that
+ * carries away more than was planned.
+ *
+ * All comes to an end, whatever is in a round: sort what is to happen by round, in a round the
+ * beginnings before the landings, and the beginnings by their place. The first thing that has not
+ * happened waits only for what comes before it, and has happened, and for what has begun to get
+ * through the network. For a beginning waits for landings of earlier rounds and for those before
+ * it at its ports, a landing for beginnings of no later round. Were reduces to begin only when the
+ * receiver has begun what it sends in the same round, two servers that exchange what they hold
+ * would wait for each other.
  *
  * The rounds of a plan give the workloads the freedom of the network; a single round gives the
  * barrier.
@@ -79,9 +87,13 @@ class WorkloadDispatcher
      *
      * @param index what BeginNext returned
      */
-    void Finish(uint32_t index);
+    void NoteArrived(uint32_t index);
 
-    /// Let no more workloads begin.
+    /// @return a workload that has arrived and can land now, and has landed with that; none if
+    /// there is none
+    std::optional<uint32_t> LandNext();
+
+    /// Let no more workloads begin; those that have begun land when they arrive.
     void Halt();
 
     /**
@@ -119,7 +131,7 @@ class WorkloadDispatcher
 
     /**
      * @param round a round
-     * @return whether all of its workloads have arrived
+     * @return whether all of its workloads have landed
      */
     bool IsRoundOver(uint32_t round) const;
 
@@ -132,13 +144,14 @@ class WorkloadDispatcher
         uint64_t rateBps;                  //!< what it gets of the links on its path
         std::optional<DirectedLinkId> out; //!< the first link of its path, unless it is the last
         DirectedLinkId in;                 //!< the last link of its path
-        uint32_t nSenderBlockers{0};       //!< what its sender still waits for
-        uint32_t nReceiverBlockers{0};     //!< what its receiver still waits for
+        uint32_t nBeginBlockers{0};        //!< what has to land before it begins
+        uint32_t nLandBlockers{0};         //!< what has to begin before it lands
         bool isGranted{false};             //!< the grant has arrived
         bool hasBegun{false};              //!< BeginNext has returned it
         bool holdsPorts{false};            //!< has begun and not sent everything
-        std::vector<uint32_t> afterEnd;    //!< those whose sender waits until it has arrived
-        std::vector<uint32_t> afterBegin;  //!< those whose receiver waits until it has begun
+        bool hasArrived{false};            //!< and has landed or is to land
+        std::vector<uint32_t> afterLand;   //!< those that begin after it has landed
+        std::vector<uint32_t> afterBegin;  //!< those that land after it has begun
     };
 
     /// A port of a server in one direction.
@@ -152,12 +165,13 @@ class WorkloadDispatcher
     /// How far a round has come.
     struct RoundCount
     {
-        uint32_t nBegun{0};    //!< workloads that have begun
-        uint32_t nFinished{0}; //!< workloads that have arrived
+        uint32_t nBegun{0};  //!< workloads that have begun
+        uint32_t nLanded{0}; //!< workloads that have landed
     };
 
     void AddEntries();
     void AddBlockers();
+    void NoteIfLandable(uint32_t index);
     bool HasRoom(DirectedLinkId port, uint32_t index) const;
     void GiveGrants(DirectedLinkId port);
     bool IsReady(uint32_t index) const;
@@ -173,6 +187,7 @@ class WorkloadDispatcher
     std::vector<RoundCount> m_counts;   //!< by round
     std::deque<uint32_t> m_grants;      //!< what FindGrant is to return
     std::deque<uint32_t> m_ready;       //!< workloads that were ready when noted
+    std::deque<uint32_t> m_landable;    //!< what LandNext is to return
 };
 
 } // namespace ns3::allreduce

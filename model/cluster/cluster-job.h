@@ -97,11 +97,12 @@ double GetContendedBandwidth(double linkBps, uint32_t nRings, double alpha);
 /// How far a job has come.
 struct JobState
 {
-    const Job* job{nullptr};     //!< the job
-    std::vector<uint32_t> rates; //!< iterations a slot, by number of workers from 0 on
-    uint32_t iterations{0};      //!< done so far, at most the target
-    uint64_t workerSlots{0};     //!< GPUs held so far, summed over slots
-    uint32_t endSlot{0};         //!< the slot in which it finished, if it did
+    const Job* job{nullptr}; //!< the job
+    std::vector<uint32_t>
+        rates;               //!< iterations a slot, by number of workers from 0 to those there are
+    uint32_t iterations{0};  //!< done so far, at most the target
+    uint64_t workerSlots{0}; //!< GPUs held so far, summed over slots
+    uint32_t endSlot{0};     //!< the slot in which it finished, if it did
 
     /// @return whether it has reached its target
     bool IsFinished() const

@@ -156,9 +156,9 @@ CreateClusterPolicy(const std::string& name, uint64_t seed)
     {
         return std::make_unique<SjfBcoPolicy>();
     }
-    FailInput("policy \"",
-              name,
-              "\": expected ",
+    FailInput("policy ",
+              Quote(name),
+              ": expected ",
               boost::algorithm::join(GetClusterPolicyNames(), ", "));
 }
 

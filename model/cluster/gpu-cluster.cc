@@ -82,7 +82,8 @@ MakeJobState(const GpuCluster& cluster, const Job& job)
     JobState state;
     state.job = &job;
     state.rates.push_back(0);
-    for (uint32_t workers = 1; workers <= job.maxWorkers; ++workers)
+    const uint32_t most = std::min(job.maxWorkers, cluster.GetNGpus());
+    for (uint32_t workers = 1; workers <= most; ++workers)
     {
         const double seconds =
             GetIterationTime(job, workers, job.bandwidthBps, cluster.reduceBytesPerSecond)

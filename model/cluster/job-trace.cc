@@ -40,7 +40,7 @@ ParseSmallNumber(const std::string& text, const std::string& what)
     const uint64_t number = ParseNumber(text, what);
     if (number >= std::numeric_limits<uint32_t>::max())
     {
-        FailInput(what, " \"", text, "\": expected a smaller number");
+        FailInput(what, " ", Quote(text), ": expected a smaller number");
     }
     return number;
 }
@@ -52,7 +52,7 @@ ParseReal(const std::string& text, const std::string& what)
     const double value = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
     {
-        FailInput(what, " \"", text, "\": expected a number of 0 or more");
+        FailInput(what, " ", Quote(text), ": expected a number of 0 or more");
     }
     return value;
 }
@@ -144,7 +144,7 @@ ReadHeader(const std::string& line)
             {
                 names.push_back(known.name);
             }
-            FailInput("column \"", name, "\": expected ", boost::algorithm::join(names, ", "));
+            FailInput("column ", Quote(name), ": expected ", boost::algorithm::join(names, ", "));
         }
         if (std::find(header.begin(), header.end(), &*column) != header.end())
         {

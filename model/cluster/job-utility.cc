@@ -27,7 +27,11 @@ ParseFactor(const std::string& text, const std::string& whole)
     const double value = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
     {
-        FailInput("objective \"", whole, "\": \"", text, "\", expected a number of 0 or more");
+        FailInput("objective ",
+                  Quote(whole),
+                  ": ",
+                  Quote(text),
+                  ", expected a number of 0 or more");
     }
     return value;
 }
@@ -60,7 +64,7 @@ ParseTerm(const std::string& text, const std::string& whole)
     {
         return std::make_unique<AlphaFairUtility>(AlphaFairUtility::MAX_MIN_ALPHA);
     }
-    FailInput("objective \"", whole, "\": \"", text, "\", expected ", UTILITY_GRAMMAR);
+    FailInput("objective ", Quote(whole), ": ", Quote(text), ", expected ", UTILITY_GRAMMAR);
 }
 
 double

@@ -10,6 +10,7 @@
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -132,6 +133,42 @@ CountChannels(const MscclProgram& program)
     return nChannels;
 }
 
+/// @return how many elements of a file lie within each other; the parser would need a stack frame
+/// for each
+uint32_t
+MeasureDepth(const std::string& text)
+{
+    constexpr std::pair<const char*, const char*> SKIPPED[] = {{"<!--", "-->"},
+                                                               {"<![CDATA[", "]]>"},
+                                                               {"<!", ">"},
+                                                               {"<?", "?>"}};
+    uint32_t depth = 0;
+    uint32_t most = 0;
+    for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
+    {
+        const auto skipped = std::find_if(std::begin(SKIPPED), std::end(SKIPPED), [&](auto pair) {
+            return text.compare(at, std::strlen(pair.first), pair.first) == 0;
+        });
+        if (skipped != std::end(SKIPPED))
+        {
+            at = text.find(skipped->second, at + std::strlen(skipped->first));
+            continue;
+        }
+        const bool isEnd = text.compare(at, 2, "</") == 0;
+        char quote = 0;
+        while (++at < text.size() && (quote != 0 || text[at] != '>'))
+        {
+            const bool isQuote = text[at] == '"' || text[at] == '\'';
+            quote = quote == 0 ? (isQuote ? text[at] : 0) : (text[at] == quote ? 0 : quote);
+        }
+        const bool isEmpty = at < text.size() && text[at - 1] == '/';
+        depth = isEnd ? std::max(depth, 1u) - 1 : depth + 1;
+        most = std::max(most, depth);
+        depth -= !isEnd && isEmpty;
+    }
+    return most;
+}
+
 /// An element of the file, and where it is.
 class Element
 {
@@ -170,7 +207,7 @@ class Element
         const auto [last, error] = std::from_chars(text.data(), end, number);
         if (error != std::errc() || last != end || number < low || number > high)
         {
-            Fail(key, "=\"", text, "\", expected a number from ", low, " to ", high);
+            Fail(key, "=", Quote(text), ", expected a number from ", low, " to ", high);
         }
         return number;
     }
@@ -187,7 +224,7 @@ class Element
             }
             else if (childName != "<xmlattr>")
             {
-                Fail("element <", childName, ">, expected <", name, ">");
+                Fail("element <", Shorten(childName), ">, expected <", name, ">");
             }
         }
     }
@@ -216,7 +253,7 @@ class ProgramReader
         const Element algo(tree, m_source);
         if (algo.GetText("coll") != "allreduce")
         {
-            algo.Fail("coll=\"", algo.GetText("coll"), "\", expected \"allreduce\"");
+            algo.Fail("coll=", Quote(algo.GetText("coll")), ", expected \"allreduce\"");
         }
         const auto nGpus = algo.GetNumber("ngpus", 1, std::numeric_limits<int32_t>::max());
         if (static_cast<int64_t>(algo.CountChildren()) != nGpus)
@@ -507,15 +544,22 @@ WriteMscclProgram(const MscclProgram& program, std::ostream& out)
 MscclProgram
 ReadMscclProgram(std::istream& in, const std::string& source)
 {
+    constexpr uint32_t MOST_DEPTH = 8;
+    std::stringstream text;
+    text << in.rdbuf();
+    if (MeasureDepth(text.str()) > MOST_DEPTH)
+    {
+        FailInput("MSCCL file ", source, ": nested more than ", MOST_DEPTH, " deep");
+    }
     Tree document;
     try
     {
         namespace parser = boost::property_tree::xml_parser;
-        parser::read_xml(in, document, parser::trim_whitespace | parser::no_comments);
+        parser::read_xml(text, document, parser::trim_whitespace | parser::no_comments);
     }
     catch (const boost::property_tree::xml_parser_error& error)
     {
-        FailInput("MSCCL file ", source, ":", error.line(), ": ", error.message());
+        FailInput("MSCCL file ", source, ":", error.line(), ": ", Shorten(error.message()));
     }
     const auto algo = document.get_child_optional("algo");
     if (!algo)

@@ -5,6 +5,7 @@
 #include "schedule-file.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/json-input.h"
 #include "ns3/topology-file.h"
 
 #include <limits>
@@ -106,7 +107,7 @@ class ScheduleReader
         if (!json.is_number_unsigned() ||
             json.get<uint64_t>() > std::numeric_limits<uint32_t>::max())
         {
-            FailInput(m_where, ": \"", key, "\" has ", json.dump(), ", expected a whole number");
+            FailInput(m_where, ": \"", key, "\" has ", Shorten(json), ", expected a whole number");
         }
         return json.get<uint32_t>();
     }
@@ -117,7 +118,10 @@ class ScheduleReader
         const nlohmann::json& kind = Get(json, "kind");
         if (kind != "reduce" && kind != "broadcast")
         {
-            FailInput(m_where, ": kind is ", kind.dump(), ", expected \"reduce\" or \"broadcast\"");
+            FailInput(m_where,
+                      ": kind is ",
+                      Shorten(kind),
+                      ", expected \"reduce\" or \"broadcast\"");
         }
         const Path path = GetNumbers(json, "path");
         if (path.size() > std::numeric_limits<uint16_t>::max())
@@ -129,6 +133,7 @@ class ScheduleReader
         {
             contributors = GetNumbers(json, "contributors");
         }
+        CheckKeys(json, {"chunk", "kind", "path", "contributors"}, m_where);
         round.Add(chunk,
                   kind == "reduce" ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST,
                   path,
@@ -172,24 +177,16 @@ WriteSchedule(const Topology& topology, const AllReduceSchedule& schedule, std::
 ScheduleFile
 ReadSchedule(std::istream& in, const std::string& source)
 {
-    nlohmann::json json;
-    try
-    {
-        json = nlohmann::json::parse(in); // nothing may follow
-    }
-    catch (const nlohmann::json::exception& error)
-    {
-        FailInput("schedule file ", source, ": ", error.what());
-    }
+    const nlohmann::json json = ReadJson(in, "schedule file " + source);
     const ScheduleReader reader("schedule file " + source);
     if (reader.Get(json, "format") != "allreduce-schedule" || reader.Get(json, "version") != 1)
     {
         FailInput("schedule file ",
                   source,
                   ": format ",
-                  json["format"].dump(),
+                  Shorten(json["format"]),
                   " version ",
-                  json["version"].dump(),
+                  Shorten(json["version"]),
                   ", expected \"allreduce-schedule\" version 1");
     }
     ScheduleFile file{ReadTopology(reader.Get(json, "topology"), source), {}};
@@ -205,6 +202,9 @@ ReadSchedule(std::istream& in, const std::string& source)
                                    std::to_string(file.schedule.rounds.size()));
         file.schedule.rounds.push_back(roundReader.ReadRound(round));
     }
+    CheckKeys(json,
+              {"format", "version", "topology", "chunk_roots", "rounds"},
+              "schedule file " + source);
     return file;
 }
 

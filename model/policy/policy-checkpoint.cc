@@ -5,6 +5,7 @@
 #include "policy-checkpoint.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/json-input.h"
 
 #include <cmath>
 #include <cstdio>
@@ -58,24 +59,18 @@ FindInstalledPolicies()
     return "";
 }
 
-nlohmann::json
-ParseFile(const std::string& path)
+bool
+IsFileOrNothing(const std::string& path)
 {
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("policy ", path, ": cannot be opened");
-    }
-    nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
-    if (json.is_discarded())
-    {
-        in.clear();
-        in.seekg(0);
-        FailInput("policy ",
-                  path,
-                  in.get() == '{' ? ": the file is cut short or damaged"
-                                  : ": not a policy, expected JSON");
-    }
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+nlohmann::json
+Parse(std::istream& in, const std::string& path)
+{
+    nlohmann::json json = ReadJson(in, "policy " + path);
     if (!json.is_object() || !json.contains("format") || json["format"] != FORMAT)
     {
         FailInput("policy ", path, ": not a policy, expected the format ", FORMAT);
@@ -83,7 +78,7 @@ ParseFile(const std::string& path)
     const nlohmann::json version = json.value("version", nlohmann::json());
     if (version != VERSION)
     {
-        FailInput("policy ", path, ": version ", version.dump(), ", expected ", VERSION);
+        FailInput("policy ", path, ": version ", Shorten(version), ", expected ", VERSION);
     }
     return json;
 }
@@ -94,7 +89,8 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
     const std::string name = GetPolicyHeadName(head);
     const auto& features = GetPolicyFeatures(head);
     const auto part = json.find(name);
-    if (part == json.end() || !part->contains("features") || !part->contains("weights"))
+    if (part == json.end() || !part->is_object() || !part->contains("features") ||
+        !part->contains("weights"))
     {
         FailInput("policy ", path, ": no network \"", name, "\"");
     }
@@ -122,7 +118,7 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
     for (std::size_t i = 0; i < values.size(); ++i)
     {
         if (!values[i].is_number() ||
-            std::abs(values[i].get<double>()) > std::numeric_limits<float>::max())
+            !(std::abs(values[i].get<double>()) <= std::numeric_limits<float>::max()))
         {
             FailInput("policy ",
                       path,
@@ -131,7 +127,7 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
                       "\", weight ",
                       i,
                       " is ",
-                      values[i].dump(),
+                      Shorten(values[i]),
                       ", expected a finite number");
         }
         weights.values[i] = values[i].get<float>();
@@ -144,13 +140,30 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
 void
 WriteFileAtomically(const std::string& path, const std::string& text)
 {
-    const std::string part = path + ".part";
+    // A device or a pipe is written to; only a file can be replaced.
+    const bool isReplaced = IsFileOrNothing(path);
+    const std::string part = isReplaced ? path + ".part" : path;
     std::ofstream out(part, std::ios::trunc);
     out << text;
     out.close();
-    if (!out || std::rename(part.c_str(), path.c_str()) != 0)
+    if (!out || (isReplaced && std::rename(part.c_str(), path.c_str()) != 0))
     {
         FailInput("file ", path, ": cannot be written");
+    }
+}
+
+void
+CheckWritable(const std::string& path)
+{
+    const std::string part = IsFileOrNothing(path) ? path + ".part" : path;
+    const bool isThere = std::filesystem::exists(part);
+    if (!std::ofstream(part, std::ios::app))
+    {
+        FailInput("file ", path, ": cannot be written");
+    }
+    if (!isThere)
+    {
+        std::remove(part.c_str());
     }
 }
 
@@ -176,10 +189,21 @@ WriteCheckpoint(const std::string& path,
 PolicyWeights
 ReadCheckpoint(const std::string& path)
 {
-    const nlohmann::json json = ParseFile(path);
-    if (!json.contains("networks"))
+    std::ifstream in(path);
+    if (!in)
     {
-        FailInput("policy ", path, ": no \"networks\"");
+        FailInput("policy ", path, ": cannot be opened");
+    }
+    return ReadCheckpoint(in, path);
+}
+
+PolicyWeights
+ReadCheckpoint(std::istream& in, const std::string& path)
+{
+    const nlohmann::json json = Parse(in, path);
+    if (!json.contains("networks") || !json["networks"].is_object())
+    {
+        FailInput("policy ", path, ": no \"networks\", expected an object");
     }
     PolicyWeights weights;
     for (const PolicyHead head : POLICY_HEADS)

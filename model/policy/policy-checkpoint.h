@@ -46,7 +46,29 @@ PolicyWeights ReadCheckpoint(const std::string& path);
 /**
  * @ingroup allreduce
  *
- * Replace a file at once.
+ * ReadCheckpoint of a file that is open.
+ *
+ * @param in the file
+ * @param path names it in messages
+ * @return the weights
+ * @throws InputError that names it and what was expected
+ */
+PolicyWeights ReadCheckpoint(std::istream& in, const std::string& path);
+
+/**
+ * @ingroup allreduce
+ *
+ * Find out early whether WriteFileAtomically can write a file; what is in it stays.
+ *
+ * @param path where it would write
+ * @throws InputError if it cannot be written
+ */
+void CheckWritable(const std::string& path);
+
+/**
+ * @ingroup allreduce
+ *
+ * Replace a file at once; what is not a file, such as a device, is written to.
  *
  * @param path where to write
  * @param text what to write

@@ -506,7 +506,11 @@ PolicyTrainer::Load(const std::string& path)
     {
         FailInput("training state ", path, ": not there, cut short or not a training state");
     }
-    catch (const nlohmann::json::exception&)
+    catch (const InputError&)
+    {
+        throw;
+    }
+    catch (const std::exception&)
     {
         FailInput("training state ", path, ": damaged");
     }

@@ -5,6 +5,7 @@
 #include "training-config.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/json-input.h"
 #include "ns3/topology-spec.h"
 
 #include <cmath>
@@ -89,14 +90,14 @@ ReadValue(const nlohmann::json& json,
 {
     if (!json.is_array() || json.empty())
     {
-        FailInput(what, " is ", json.dump(), ", expected a list of networks");
+        FailInput(what, " is ", Shorten(json), ", expected a list of networks");
     }
     member.clear();
     for (const auto& item : json)
     {
         if (!item.is_string() || item.get<std::string>().empty())
         {
-            FailInput(what, " has ", item.dump(), ", expected a network such as \"bcube:4,1\"");
+            FailInput(what, " has ", Shorten(item), ", expected a network such as \"bcube:4,1\"");
         }
         member.push_back(item.get<std::string>());
     }
@@ -113,7 +114,7 @@ ReadValue(const nlohmann::json& json, Number& member, const Range& range, const 
     {
         FailInput(what,
                   " is ",
-                  json.dump(),
+                  Shorten(json),
                   std::is_integral_v<Number> ? ", expected a whole number from "
                                              : ", expected a number from ",
                   range.least,
@@ -152,18 +153,7 @@ TrainingConfig::FromJson(const nlohmann::json& json, const std::string& source)
             ReadValue(*value, member, range, source + ": \"" + key + "\"");
         }
     });
-    for (const auto& item : json.items())
-    {
-        if (std::find(known.begin(), known.end(), item.key()) == known.end())
-        {
-            std::string list;
-            for (const std::string& key : known)
-            {
-                list += (list.empty() ? "" : ", ") + key;
-            }
-            FailInput(source, ": unknown key \"", item.key(), "\", expected ", list);
-        }
-    }
+    CheckKeys(json, known, source);
     return config;
 }
 

@@ -89,9 +89,9 @@ CreateScheduler(const std::string& name)
             FailInput(
                 "scheduler \"hrl\": this build has no policies, it was made without LibTorch");
         }
-        FailInput("scheduler \"",
-                  name,
-                  "\": expected ",
+        FailInput("scheduler ",
+                  Quote(name),
+                  ": expected ",
                   JoinNames(),
                   "or the TypeId name of an AllReduceScheduler");
     }

@@ -7,6 +7,7 @@
 
 #include <sstream>
 #include <stdexcept>
+#include <string>
 
 namespace ns3::allreduce
 {
@@ -24,6 +25,25 @@ class InputError : public std::runtime_error
   public:
     using std::runtime_error::runtime_error;
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * Cut a text that somebody else wrote down to what a message can hold: 80 characters, none of
+ * which ends the line.
+ *
+ * @param text the text
+ * @return its beginning, with "..." if there is more
+ */
+std::string Shorten(const std::string& text);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param text what a user wrote
+ * @return it for messages: Shorten, in quotation marks
+ */
+std::string Quote(const std::string& text);
 
 /**
  * @ingroup allreduce

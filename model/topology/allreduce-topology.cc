@@ -250,13 +250,13 @@ Topology::CheckLinks() const
         {
             fail("capacity 0, expected 1 or more");
         }
-        if (link.rateBps == 0)
+        if (link.rateBps == 0 || link.rateBps > Link::MAX_RATE_BPS)
         {
-            fail("rate 0, expected a positive rate");
+            fail("rate ", link.rateBps, " bit/s, expected 1 to ", Link::MAX_RATE_BPS);
         }
-        if (link.delayNs < 0)
+        if (link.delayNs < 0 || link.delayNs > Link::MAX_DELAY_NS)
         {
-            fail("delay ", link.delayNs, " ns, expected 0 or more");
+            fail("delay ", link.delayNs, " ns, expected 0 to ", Link::MAX_DELAY_NS);
         }
         if (!(link.errorRate >= 0 && link.errorRate <= 1))
         {

@@ -38,6 +38,11 @@ struct Link
     uint64_t rateBps{DEFAULT_LINK_RATE_BPS}; //!< bit/s per direction, of the whole link
     int64_t delayNs{DEFAULT_LINK_DELAY_NS};  //!< propagation delay
     double errorRate{0};                     //!< probability that a packet is lost
+
+    /// Nothing is faster; sums and products of rates fit into their types.
+    static constexpr uint64_t MAX_RATE_BPS = 1'000'000'000'000'000'000;
+    /// Nothing is farther: ns-3's clock holds many such delays.
+    static constexpr int64_t MAX_DELAY_NS = 1'000'000'000'000;
 };
 
 /// @return whether the two links are equal in every field

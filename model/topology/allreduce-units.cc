@@ -42,11 +42,10 @@ const Units TIME_UNITS = {
 /**
  * @param text a number with a unit
  * @param units the units to choose from
- * @param plain the size of a number without a unit
  * @return the quantity in the smallest unit, or NaN if the text is not one
  */
 double
-ParseQuantity(const std::string& text, const Units& units, double plain)
+ParseQuantity(const std::string& text, const Units& units)
 {
     double number = 0;
     const char* end = text.data() + text.size();
@@ -54,10 +53,6 @@ ParseQuantity(const std::string& text, const Units& units, double plain)
     if (error == std::errc())
     {
         const std::string unit(rest, end);
-        if (unit.empty())
-        {
-            return number * plain;
-        }
         for (const auto& [name, size] : units)
         {
             if (unit == name)
@@ -93,10 +88,10 @@ FormatQuantity(uint64_t quantity, const Units& units)
 uint64_t
 ParseRate(const std::string& text, const std::string& what)
 {
-    const double rate = ParseQuantity(text, RATE_UNITS, 1);
+    const double rate = ParseQuantity(text, RATE_UNITS);
     if (!(rate >= 1 && rate < 1e18))
     {
-        FailInput(what, " \"", text, "\": expected a positive rate such as 10Gbps");
+        FailInput(what, " ", Quote(text), ": expected a positive rate such as 10Gbps");
     }
     return std::llround(rate);
 }
@@ -104,10 +99,10 @@ ParseRate(const std::string& text, const std::string& what)
 int64_t
 ParseTime(const std::string& text, const std::string& what)
 {
-    const double time = ParseQuantity(text, TIME_UNITS, 1e9);
-    if (!(time >= 0 && time < 9e18))
+    const double time = text == "0" ? 0 : ParseQuantity(text, TIME_UNITS);
+    if (!(time >= 0 && time < 1e18))
     {
-        FailInput(what, " \"", text, "\": expected a time such as 1us");
+        FailInput(what, " ", Quote(text), ": expected a time such as 1us, less than 30 years");
     }
     return std::llround(time);
 }
@@ -120,7 +115,7 @@ ParseNumber(const std::string& text, const std::string& what)
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || rest != end)
     {
-        FailInput(what, " \"", text, "\": expected a whole number");
+        FailInput(what, " ", Quote(text), ": expected a whole number");
     }
     return number;
 }
@@ -133,7 +128,7 @@ ParseFraction(const std::string& text, const std::string& what)
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || rest != end || !(number >= 0 && number <= 1))
     {
-        FailInput(what, " \"", text, "\": expected a number from 0 to 1");
+        FailInput(what, " ", Quote(text), ": expected a number from 0 to 1");
     }
     return number;
 }

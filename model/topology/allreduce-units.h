@@ -14,7 +14,7 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @param text a rate as "10Gbps", "400Mbps" or a plain number of bit/s
+ * @param text a rate as "10Gbps" or "400Mbps"
  * @param what what the rate is, for the message
  * @return bit/s, more than 0
  * @throws InputError that names both
@@ -24,7 +24,7 @@ uint64_t ParseRate(const std::string& text, const std::string& what = "rate");
 /**
  * @ingroup allreduce
  *
- * @param text a time as "1us", "0.0005ms" or a plain number of seconds
+ * @param text a time as "1us" or "0.0005ms", or "0"
  * @param what what the time is, for the message
  * @return nanoseconds, 0 or more
  * @throws InputError that names both

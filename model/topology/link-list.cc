@@ -25,10 +25,12 @@ class LinkListReader
     /**
      * @param in the text
      * @param source where it comes from
+     * @param nLinesBefore lines that have been read already
      */
-    LinkListReader(std::istream& in, const std::string& source)
+    LinkListReader(std::istream& in, const std::string& source, uint32_t nLinesBefore)
         : m_in(in),
-          m_source(source)
+          m_source(source),
+          m_line(nLinesBefore)
     {
     }
 
@@ -47,9 +49,33 @@ class LinkListReader
             {
                 FailInput(m_source, ": line ", m_line, ": the file ends, expected ", expected);
             }
-        } while (line.find_first_not_of(" \t\r") == std::string::npos);
+        } while (IsBlank(line));
         m_words = std::istringstream(line);
         m_expected = expected;
+    }
+
+    /// Refuse what follows in the line.
+    void EndLine()
+    {
+        std::string word;
+        if (m_words >> word)
+        {
+            Fail(Quote(word) + " is too much");
+        }
+    }
+
+    /// Refuse what follows the line.
+    void EndFile()
+    {
+        m_expected = "no more lines";
+        for (std::string line; std::getline(m_in, line);)
+        {
+            ++m_line;
+            if (!IsBlank(line))
+            {
+                Fail(Quote(line));
+            }
+        }
     }
 
     /// @return the next word of the line
@@ -73,7 +99,7 @@ class LinkListReader
         const uint64_t number = Named([&] { return ParseNumber(word, "number"); });
         if (number >= limit)
         {
-            Fail(word + " is too large");
+            Fail(Shorten(word) + " is too large");
         }
         return number;
     }
@@ -90,6 +116,7 @@ class LinkListReader
         link.rateBps = Named([&] { return ParseRate(rate); });
         link.delayNs = Named([&] { return ParseTime(delay); });
         link.errorRate = Named([&] { return ParseFraction(errors, "error rate"); });
+        EndLine();
         return link;
     }
 
@@ -100,6 +127,11 @@ class LinkListReader
     }
 
   private:
+    static bool IsBlank(const std::string& line)
+    {
+        return line.find_first_not_of(" \t\r") == std::string::npos;
+    }
+
     /// @return what the call returns; its errors get the line's number @param call the call
     template <typename Call>
     auto Named(Call call) const -> decltype(call())
@@ -116,14 +148,15 @@ class LinkListReader
 
     std::istream& m_in;         //!< the text
     std::string m_source;       //!< where it comes from
-    uint32_t m_line{0};         //!< number of the present line
+    uint32_t m_line;            //!< number of the present line
     std::istringstream m_words; //!< what is left of the present line
     std::string m_expected;     //!< what the present line should hold
 };
 
-/// Lines that join the same pair become one link as fast as they are together.
+/// Lines that join the same pair become one link as fast as they are together; if that is too fast
+/// it stays so, and Topology refuses it.
 std::vector<Link>
-MergeParallel(const std::vector<Link>& links)
+MergeParallel(const std::vector<Link>& links, const std::string& source)
 {
     std::vector<Link> merged;
     std::map<std::pair<NodeId, NodeId>, std::size_t> places;
@@ -136,7 +169,15 @@ MergeParallel(const std::vector<Link>& links)
         }
         else
         {
-            merged[place->second].rateBps += link.rateBps;
+            Link& first = merged[place->second];
+            if (first.delayNs != link.delayNs || first.errorRate != link.errorRate)
+            {
+                FailInput(source,
+                          ": lines that join ",
+                          FormatPath({first.a, first.b}),
+                          " differ in delay or error rate, expected one line");
+            }
+            first.rateBps = std::min(first.rateBps + link.rateBps, Link::MAX_RATE_BPS + 1);
         }
     }
     return merged;
@@ -145,13 +186,14 @@ MergeParallel(const std::vector<Link>& links)
 } // namespace
 
 Topology
-ReadLinkList(std::istream& in, const std::string& source)
+ReadLinkList(std::istream& in, const std::string& source, uint32_t nLinesBefore)
 {
-    LinkListReader reader(in, source);
+    LinkListReader reader(in, source, nLinesBefore);
     reader.NextLine("the number of nodes, of switches and of links");
     const uint32_t nNodes = reader.Number(TopologyBuilder::MAX_SIZE + 1);
     const uint32_t nSwitches = reader.Number(uint64_t{nNodes} + 1);
     const uint32_t nLinks = reader.Number(TopologyBuilder::MAX_SIZE + 1);
+    reader.EndLine();
     if (nNodes - nSwitches < 2)
     {
         reader.Fail(std::to_string(nNodes - nSwitches) + " servers");
@@ -165,6 +207,7 @@ ReadLinkList(std::istream& in, const std::string& source)
         {
             isSwitch[reader.Number(nNodes)] = true;
         }
+        reader.EndLine();
         if (std::count(isSwitch.begin(), isSwitch.end(), true) != nSwitches)
         {
             reader.Fail("a switch is named twice");
@@ -188,7 +231,8 @@ ReadLinkList(std::istream& in, const std::string& source)
         link.b = idOf[link.b];
         links.push_back(link);
     }
-    links = MergeParallel(links);
+    reader.EndFile();
+    links = MergeParallel(links, source);
     DeriveCapacities(links);
     return Topology(source, nNodes - nSwitches, nSwitches, std::move(links));
 }

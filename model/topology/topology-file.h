@@ -29,6 +29,18 @@ Topology ReadTopologyFile(const std::string& path);
 /**
  * @ingroup allreduce
  *
+ * ReadTopologyFile of a file that is open.
+ *
+ * @param in the file
+ * @param source where it comes from, for messages
+ * @return the topology
+ * @throws InputError that names source, the place in it and what was expected
+ */
+Topology ReadTopology(std::istream& in, const std::string& source);
+
+/**
+ * @ingroup allreduce
+ *
  * Read a topology in JSON:
  *
  *     {"format": "allreduce-topology", "version": 1, "name": "mine", "servers": 2, "switches": 1,
@@ -84,14 +96,16 @@ void WriteTopologyJson(const Topology& topology, std::ostream& out);
  * destination, rate, delay, error rate.
  *
  * Switches may have any ids there; here servers are numbered first, in the order of their ids.
- * Lines that join the same pair become one link. DeriveCapacities gives the capacities.
+ * Lines that join the same pair become one link as fast as they are together; they must have the
+ * same delay and error rate. DeriveCapacities gives the capacities.
  *
  * @param in the text
  * @param source where it comes from, for messages; also the topology's name
+ * @param nLinesBefore lines that have been read already
  * @return the topology
  * @throws InputError that names source, the line and what was expected
  */
-Topology ReadLinkList(std::istream& in, const std::string& source);
+Topology ReadLinkList(std::istream& in, const std::string& source, uint32_t nLinesBefore = 0);
 
 /**
  * @ingroup allreduce

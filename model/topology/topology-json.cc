@@ -4,11 +4,13 @@
 
 #include "allreduce-error.h"
 #include "allreduce-units.h"
+#include "json-input.h"
 #include "link-capacities.h"
 #include "topology-builder.h"
 #include "topology-file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -38,7 +40,7 @@ GetWhole(const nlohmann::json& json,
     {
         FailInput(what,
                   " is ",
-                  json.dump(),
+                  Shorten(json),
                   ", expected ",
                   orElse,
                   orElse.empty() ? "" : " or ",
@@ -95,7 +97,7 @@ SplitArray(const nlohmann::json& json, const std::string& what)
     {
         FailInput(what,
                   " is ",
-                  json.dump(),
+                  Shorten(json),
                   ", expected [a, b, capacity, rate, delay, errors], [a, b, rate, delay, errors] "
                   "or an object with \"ends\"");
     }
@@ -113,7 +115,7 @@ SplitObject(const nlohmann::json& json, const std::string& what)
     const nlohmann::json& ends = GetMember(json, "ends", what);
     if (!ends.is_array() || ends.size() != 2)
     {
-        FailInput(what, ": ends is ", ends.dump(), ", expected [a, b]");
+        FailInput(what, ": ends is ", Shorten(ends), ", expected [a, b]");
     }
     LinkFields fields{&ends[0], &ends[1]};
     const std::map<std::string, const nlohmann::json**> places = {
@@ -122,20 +124,11 @@ SplitObject(const nlohmann::json& json, const std::string& what)
         {"delay", &fields.delay},
         {"error_rate", &fields.errorRate},
     };
-    for (const auto& [key, value] : json.items())
+    CheckKeys(json, {"ends", "rate", "delay", "error_rate", "capacity"}, what);
+    for (const auto& [key, place] : places)
     {
-        const auto place = places.find(key);
-        if (place != places.end())
-        {
-            *place->second = &value;
-        }
-        else if (key != "ends")
-        {
-            FailInput(what,
-                      ": unknown key \"",
-                      key,
-                      "\", expected ends, rate, delay, error_rate or capacity");
-        }
+        const auto value = json.find(key);
+        *place = value == json.end() ? nullptr : &*value;
     }
     return fields;
 }
@@ -165,7 +158,7 @@ ReadErrorRate(const nlohmann::json& json, const std::string& what)
 {
     if (!json.is_number())
     {
-        FailInput(what, " is ", json.dump(), ", expected a number");
+        FailInput(what, " is ", Shorten(json), ", expected a number");
     }
     return json.get<double>();
 }
@@ -248,6 +241,10 @@ FillCapacities(FileLinks& file)
 std::vector<Position>
 ReadPositions(const nlohmann::json& json, const std::string& source)
 {
+    if (!json.is_array())
+    {
+        FailInput(source, ": \"positions\" is not a list");
+    }
     std::vector<Position> positions;
     for (const auto& pair : json)
     {
@@ -257,7 +254,7 @@ ReadPositions(const nlohmann::json& json, const std::string& source)
                       ": position ",
                       positions.size(),
                       " is ",
-                      pair.dump(),
+                      Shorten(pair),
                       ", expected [x, y]");
         }
         positions.push_back({pair[0].get<double>(), pair[1].get<double>()});
@@ -297,15 +294,24 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     {
         FailInput(source, ": expected a JSON object that describes a topology");
     }
-    if (json.value("format", "allreduce-topology") != "allreduce-topology" ||
-        json.value("version", 1) != 1)
+    CheckKeys(json,
+              {"format", "version", "name", "servers", "switches", "links", "positions"},
+              source);
+    const nlohmann::json format = json.value("format", nlohmann::json("allreduce-topology"));
+    const nlohmann::json version = json.value("version", nlohmann::json(1));
+    if (format != "allreduce-topology" || version != 1)
     {
         FailInput(source,
                   ": format ",
-                  json.value("format", ""),
+                  Shorten(format),
                   " version ",
-                  json.value("version", 1),
-                  ", expected allreduce-topology version 1");
+                  Shorten(version),
+                  ", expected \"allreduce-topology\" version 1");
+    }
+    const nlohmann::json name = json.value("name", nlohmann::json(source));
+    if (!name.is_string())
+    {
+        FailInput(source, ": name is ", Shorten(name), ", expected text");
     }
     const uint64_t most = TopologyBuilder::MAX_SIZE;
     const auto nServers = GetWhole(GetMember(json, "servers", source), most, source + ": servers");
@@ -319,12 +325,11 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     // First under the name of the file, which is what a complaint should name.
     Topology topology(source, nServers, nSwitches, file.links);
     FillCapacities(file);
-    topology = topology.WithLinks(json.value("name", source), std::move(file.links));
     if (json.contains("positions"))
     {
         topology.SetPositions(ReadPositions(json["positions"], source));
     }
-    return topology;
+    return topology.WithLinks(name.get<std::string>(), std::move(file.links));
 }
 
 nlohmann::ordered_json
@@ -361,21 +366,25 @@ ReadTopologyFile(const std::string& path)
     {
         FailInput("topology file ", path, ": cannot be opened");
     }
-    in >> std::ws;
+    return ReadTopology(in, path);
+}
+
+Topology
+ReadTopology(std::istream& in, const std::string& source)
+{
+    // Blank lines count: messages about link lists name the line.
+    std::string blank;
+    while (std::isspace(in.peek()))
+    {
+        blank += static_cast<char>(in.get());
+    }
     if (in.peek() != '{')
     {
-        return ReadLinkList(in, path);
+        return ReadLinkList(in, source, std::count(blank.begin(), blank.end(), '\n'));
     }
-    try
-    {
-        Topology topology = TopologyFromJson(nlohmann::json::parse(in), path);
-        CheckCapacities(topology.GetLinks(), path);
-        return topology;
-    }
-    catch (const nlohmann::json::exception& error)
-    {
-        FailInput("topology file ", path, ": ", error.what());
-    }
+    Topology topology = TopologyFromJson(ReadJson(in, "topology file " + source), source);
+    CheckCapacities(topology.GetLinks(), source);
+    return topology;
 }
 
 } // namespace ns3::allreduce

@@ -162,6 +162,7 @@ Degrade(const Topology& topology, double fraction, uint64_t seed)
     }
     uint32_t left = std::lround(fraction * topology.GetNLinks());
     left = fraction > 0 ? std::max(left, 1u) : 0;
+    const uint32_t nAsked = left;
 
     const std::vector<LinkId> order = ShuffleLinks(topology, seed);
     const std::vector<bool> inForest = FindSpanningForest(topology, order);
@@ -183,6 +184,12 @@ Degrade(const Topology& topology, double fraction, uint64_t seed)
         {
             links.push_back(topology.GetLink(id));
         }
+    }
+    const uint32_t nRemoved = topology.GetNLinks() - links.size();
+    if (nRemoved < nAsked)
+    {
+        // Not as many could go; the name says what was done, to two digits.
+        fraction = std::round(100.0 * nRemoved / topology.GetNLinks()) / 100;
     }
     return topology.WithLinks(MakeName(topology, "degrade", fraction, seed), std::move(links));
 }
@@ -209,7 +216,7 @@ WithUnitRate(const Topology& topology, uint64_t unitRateBps)
     for (Link& link : links)
     {
         const auto rate = static_cast<long double>(link.rateBps) * unit.capacity / unit.rateBps;
-        if (rate * unitRateBps > std::numeric_limits<int64_t>::max())
+        if (rate * unitRateBps > Link::MAX_RATE_BPS)
         {
             FailInput(topology.GetName(),
                       ": link ",
@@ -218,7 +225,8 @@ WithUnitRate(const Topology& topology, uint64_t unitRateBps)
                       link.b,
                       ": with unit flows of ",
                       FormatRate(unitRateBps),
-                      " it would be too fast, expected less than 2^63 bit/s");
+                      " it would be too fast, expected at most ",
+                      FormatRate(Link::MAX_RATE_BPS));
         }
         link.rateBps = std::max(1LL, std::llroundl(rate * unitRateBps));
     }

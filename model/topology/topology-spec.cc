@@ -12,6 +12,7 @@
 
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
+#include <fstream>
 #include <limits>
 #include <vector>
 
@@ -55,11 +56,11 @@ class Parameters
         const std::vector<std::string> parts = Split(text, separator);
         if (parts.size() < least || parts.size() > most)
         {
-            FailInput("topology \"", spec, "\": expected ", form);
+            FailInput("topology ", Quote(spec), ": expected ", form);
         }
         for (const std::string& part : parts)
         {
-            m_values.push_back(ParseNumber(part, "topology \"" + spec + "\": parameter"));
+            m_values.push_back(ParseNumber(part, "topology " + Quote(spec) + ": parameter"));
         }
     }
 
@@ -98,7 +99,7 @@ ParseFractionAndSeed(const std::string& option, const std::string& spec)
     const std::vector<std::string> parts = Split(spec, ",");
     if (parts.size() > 2)
     {
-        FailInput(option, " \"", spec, "\": expected FRACTION[,SEED]");
+        FailInput(option, " ", Quote(spec), ": expected FRACTION[,SEED]");
     }
     FractionAndSeed result{ParseFraction(parts[0], option)};
     if (parts.size() == 2)
@@ -155,7 +156,13 @@ ParseTopology(const std::string& spec)
     {
         return ReadTopologyFile(rest);
     }
-    FailInput("topology \"", spec, "\": expected ", TOPOLOGY_GRAMMAR);
+    const bool isFile = std::ifstream(spec).good();
+    FailInput("topology ",
+              Quote(spec),
+              ": expected ",
+              TOPOLOGY_GRAMMAR,
+              isFile ? "; there is a file of this name, perhaps file:" + Shorten(spec)
+                     : std::string());
 }
 
 Topology

@@ -1,0 +1,195 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "fuzzed-parsers.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/fault-options.h"
+#include "ns3/job-trace.h"
+#include "ns3/job-utility.h"
+#include "ns3/json-input.h"
+#include "ns3/msccl-file.h"
+#include "ns3/policy-checkpoint.h"
+#include "ns3/policy-weights.h"
+#include "ns3/result-writer.h"
+#include "ns3/run-options.h"
+#include "ns3/schedule-file.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/topology-file.h"
+#include "ns3/topology-spec.h"
+#include "ns3/training-config.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+const std::string SOURCE = "the-file"; //!< what messages must name
+
+const Topology&
+GetNetwork()
+{
+    static const Topology topology = ParseTopology("bcube:2,1");
+    return topology;
+}
+
+void
+ReadConfig(const std::string& text)
+{
+    std::istringstream in(text);
+    TrainingConfig::FromJson(ReadJson(in, SOURCE), SOURCE);
+}
+
+/// Large networks are not refused and take long to build: those with a number above 4 are left out.
+void
+ReadTopologySpec(const std::string& text)
+{
+    const bool isSmall = std::none_of(text.begin(), text.end(), [](char c) {
+        return std::isdigit(static_cast<unsigned char>(c)) && c > '4';
+    });
+    bool hasTwoDigits = false;
+    for (std::size_t i = 1; i < text.size(); ++i)
+    {
+        hasTwoDigits |= std::isdigit(static_cast<unsigned char>(text[i - 1])) &&
+                        std::isdigit(static_cast<unsigned char>(text[i]));
+    }
+    if (isSmall && !hasTwoDigits && text.compare(0, 5, "file:") != 0)
+    {
+        ParseTopology(text);
+    }
+}
+
+void
+ReadFaults(void (*set)(FaultOptions&, const std::string&), const std::string& text)
+{
+    FaultOptions options;
+    set(options, text);
+    options.MakeFaults(GetNetwork(), Seconds(1));
+    options.ApplySlow(GetNetwork());
+    options.GetBackground();
+}
+
+/// The first character chooses the option, the rest is its value.
+void
+ReadOption(const std::string& text)
+{
+    using Set = void (*)(const std::string&);
+    static const Set sets[] = {
+        [](const std::string& value) { ParseRate(value); },
+        [](const std::string& value) { ParseTime(value); },
+        [](const std::string& value) { ParseNumber(value, "number"); },
+        [](const std::string& value) { ParseFraction(value, "fraction"); },
+        [](const std::string& value) { ParseSize(value, "size"); },
+        [](const std::string& value) { ParseFormat(value); },
+        [](const std::string& value) { ParseUtility(value); },
+        [](const std::string& value) { ParseDegrade(GetNetwork(), value); },
+        [](const std::string& value) { ParseMixed(GetNetwork(), value); },
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.fail = {v}; }, value);
+        },
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.failRandom = v; }, value);
+        },
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.slow = {v}; }, value);
+        },
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.background = v; }, value);
+        },
+        [](const std::string& value) { CreateScheduler(value); },
+        [](const std::string& value) { CreateTransport(value); },
+        ReadTopologySpec,
+    };
+    if (!text.empty())
+    {
+        sets[static_cast<unsigned char>(text[0]) % std::size(sets)](text.substr(1));
+    }
+}
+
+template <typename Read>
+void
+ReadStream(const std::string& text, Read read)
+{
+    std::istringstream in(text);
+    read(in);
+}
+
+} // namespace
+
+const std::vector<FuzzedParser>&
+GetFuzzedParsers()
+{
+    static const std::vector<FuzzedParser> parsers = {
+        {"topology",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadTopology(in, SOURCE); });
+         }},
+        {"link-list",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadLinkList(in, SOURCE); });
+         }},
+        {"schedule",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadSchedule(in, SOURCE); });
+         }},
+        {"msccl",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadMsccl(in, GetNetwork(), SOURCE); });
+         }},
+        {"policy",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadCheckpoint(in, SOURCE); });
+         }},
+        {"jobs",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) { ReadJobs(in, SOURCE); });
+         }},
+        {"training-config", true, ReadConfig},
+        {"option", false, ReadOption},
+    };
+    return parsers;
+}
+
+std::string
+Refuse(const FuzzedParser& parser, const std::string& text)
+{
+    try
+    {
+        parser.read(text);
+        return "";
+    }
+    catch (const InputError& error)
+    {
+        return error.what();
+    }
+}
+
+std::string
+FindBadManners(const FuzzedParser& parser, const std::string& message)
+{
+    constexpr std::size_t MOST = 1500; // the list of all training keys
+    const bool isOneLine =
+        std::none_of(message.begin(), message.end(), [](char c) { return c == '\n' || c == '\r'; });
+    const bool isNamed = !parser.isFile || message.find(SOURCE) != std::string::npos;
+    return message.empty()         ? ""
+           : message.size() > MOST ? "it is too long"
+           : !isOneLine            ? "it is more than one line"
+           : !isNamed              ? "it does not name the file"
+                                   : "";
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,181 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "allreduce-test-utils.h"
+#include "fuzz/fuzzed-parsers.h"
+
+#include "ns3/test.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// @return the text, so many times
+std::string
+Repeat(const std::string& text, std::size_t times)
+{
+    std::string repeated;
+    for (std::size_t i = 0; i < times; ++i)
+    {
+        repeated += text;
+    }
+    return repeated;
+}
+
+/// @return the parser of that name
+const FuzzedParser&
+Find(const std::string& name)
+{
+    const auto& parsers = GetFuzzedParsers();
+    return *std::find_if(parsers.begin(), parsers.end(), [&](const FuzzedParser& parser) {
+        return parser.name == name;
+    });
+}
+
+/// What ever was found by fuzzing, and files that the programs write.
+class CorpusTestCase : public TestCase
+{
+  public:
+    CorpusTestCase()
+        : TestCase("the corpus")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const FuzzedParser& parser : GetFuzzedParsers())
+        {
+            uint32_t nAccepted = 0;
+            const auto folder = std::string(NS_TEST_SOURCEDIR) + "/fuzz/corpus/" + parser.name;
+            for (const auto& entry : std::filesystem::directory_iterator(folder))
+            {
+                std::ifstream in(entry.path());
+                std::ostringstream text;
+                text << in.rdbuf();
+                const std::string message = Refuse(parser, text.str());
+                nAccepted += message.empty();
+                NS_TEST_EXPECT_MSG_EQ(FindBadManners(parser, message), "", message);
+            }
+            // A policy is too large to lie here twice; utils/fuzz.sh begins with the shipped one.
+            NS_TEST_EXPECT_MSG_EQ((nAccepted > 0),
+                                  (parser.name != std::string("policy")),
+                                  parser.name << ": a file that is right");
+        }
+    }
+};
+
+/// Files that no one would write on purpose are refused in a line that says why.
+class HostileInputTestCase : public TestCase
+{
+  public:
+    HostileInputTestCase()
+        : TestCase("hostile input")
+    {
+    }
+
+  private:
+    void Check(const std::string& name, const std::string& text, const std::string& part)
+    {
+        const FuzzedParser& parser = Find(name);
+        const std::string message = Refuse(parser, text);
+        NS_TEST_EXPECT_MSG_EQ(Contains(message, part), true, name << ": " << message);
+        NS_TEST_EXPECT_MSG_EQ(FindBadManners(parser, message), "", name << ": " << message);
+    }
+
+    void CheckDepth()
+    {
+        const std::string deep = Repeat("[", 100000);
+        for (const std::string name : {"topology", "schedule", "policy", "training-config"})
+        {
+            Check(name, R"({"x": )" + deep, "nested more than");
+        }
+        Check("msccl", Repeat("<a>", 100000), "nested more than");
+        Check("msccl", Repeat(R"(<a b="/>">)", 100000), "nested more than");
+        Check("msccl", Repeat("<!--</a>--><a>", 100000), "nested more than");
+    }
+
+    void CheckLength()
+    {
+        const std::string wide = std::string(20000, '1');
+        Check("link-list", "3 1 " + wide, "expected a whole number");
+        Check("link-list", "3 1 2\n2\n0 2 " + wide, "the line ends");
+        Check("jobs", wide, "column");
+        Check("training-config", "{\"" + wide + "\": 1}", "unknown key");
+        Check("training-config", "{\"a\\nb\": 1}", "unknown key \"a?b\"");
+        Check("training-config", "{\"seed\": \"" + wide + "\"}", "expected a whole number");
+        Check("topology", "{\"links\": " + wide + "\"", "number overflow");
+        Check("option", "0" + wide, "expected");
+    }
+
+    void CheckLinks()
+    {
+        const std::string fast = "0 2 576460752303423488bps 1us 0\n";
+        Check("link-list", "3 1 33\n2\n" + Repeat(fast, 32) + "1 2 1Gbps 1us 0\n", "rate");
+        Check("link-list", "3 1 34\n2\n" + Repeat(fast, 33) + "1 2 1Gbps 1us 0\n", "rate");
+        const std::string head = "3 1 2\n2\n";
+        Check("link-list", head + "0 2 1Gbps 1us 0 7\n", "line 3: \"7\" is too much");
+        Check("link-list", "\n\n" + head + "x", "line 5");
+        Check("topology", "\n\n" + head + "x", "line 5");
+        Check("link-list", "3 1 2 4\n", "\"4\" is too much");
+        const std::string links = "0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n";
+        Check("link-list", head + links + "1 2 1Gbps 1us 0\n", "expected no more lines");
+        Check("link-list", "3 1 3\n2\n" + links + "1 2 1Gbps 2us 0\n", "differ in delay");
+        Check("link-list", head + "0 2 1Gbps 2000s 0\n1 2 1Gbps 1us 0\n", "delay");
+        Check("link-list", head + "0 2 10 1us 0\n", "rate \"10\"");
+        Check("link-list", head + "0 2 1Gbps 1 0\n", "time \"1\"");
+    }
+
+    void CheckKeys()
+    {
+        const std::string body = R"("servers": 2, "switches": 0, "links": [[0, 1)";
+        Check("topology", "{" + body + R"(]], "colour": 1})", "unknown key \"colour\"");
+        Check("topology", "{" + body + R"(]], "servers": 3})", "is there twice");
+        Check("topology", "{" + body + R"(]], "version": 1.5})", "version 1.5");
+        Check("topology", "{" + body + R"(]], "name": 1})", "name is 1");
+        Check("topology", "{" + body + R"(]], "positions": 1})", "positions");
+        Check("topology", "{" + body + R"(, 1, 1000000000, 9000000000000000000]]})", "delay");
+        Check("topology", "{" + body + R"(, 1, 9000000000000000000]]})", "rate");
+        Check("topology", "{" + body + R"(, "1Gbps", "1"]]})", "delay \"1\"");
+        Check("schedule",
+              R"({"format": "allreduce-schedule", "version": 1, "topology": {)" + body +
+                  R"(]]}, "chunk_roots": [0], "rounds": [], "x": 1})",
+              "unknown key \"x\"");
+        Check("training-config", R"({"rate": 1})", "unknown key \"rate\"");
+        Check("training-config", R"({"problem": 1})", "unknown key \"problem\"");
+        Check("training-config", R"({"": 1})", "unknown key \"\"");
+        Check("policy", R"({"format": "allreduce-policy", "version": 2.5})", "version 2.5");
+    }
+
+    void DoRun() override
+    {
+        CheckDepth();
+        CheckLength();
+        CheckLinks();
+        CheckKeys();
+    }
+};
+
+class HostileInputTestSuite : public TestSuite
+{
+  public:
+    HostileInputTestSuite()
+        : TestSuite("allreduce-hostile-input", TestSuite::Type::UNIT)
+    {
+        AddTestCase(new HostileInputTestCase);
+        AddTestCase(new CorpusTestCase);
+    }
+};
+
+HostileInputTestSuite g_hostileInputTestSuite; //!< registers the suite
+
+} // namespace
+
+} // namespace ns3::allreduce
