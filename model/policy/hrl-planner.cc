@@ -27,6 +27,9 @@ constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 /// There, so many endings are tried at most before all is planned anew.
 constexpr uint32_t MOST_ENDINGS = 8;
 
+/// The temperature there of every other try: breaking ties in other ways changes too little.
+constexpr float LOOSE = 0.3;
+
 /// The best of so many plans by packing trees is tried, too, as long as so many transfers are
 /// planned for them in all; one plan if they are many, none if it would take seconds.
 constexpr std::size_t MOST_FORESTS = 16;
@@ -46,6 +49,7 @@ class MiddlePlanner
           m_roots(roots),
           m_weights(weights),
           m_options(options),
+          m_mode(options.mode),
           m_prices(bounds.prices),
           m_bound(bounds.GetBest().rounds)
     {
@@ -73,6 +77,13 @@ class MiddlePlanner
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
         Keep(std::move(plan));
+    }
+
+    /// Choose less strictly from now on, in every other try. @param i the number of the try
+    void Loosen(uint32_t i)
+    {
+        m_options.mode = i % 2 == 1 && m_mode == RolloutMode::BEST ? RolloutMode::SAMPLE : m_mode;
+        m_options.temperature = m_mode == RolloutMode::BEST ? LOOSE : m_options.temperature;
     }
 
     /// @param nEndings how many endings are tried for each half
@@ -144,6 +155,7 @@ class MiddlePlanner
     const std::vector<NodeId>& m_roots; //!< by chunk
     const PolicyWeights& m_weights;     //!< of the policies
     RolloutOptions m_options;           //!< how to choose
+    const RolloutMode m_mode;           //!< how to choose at first
     uint32_t m_nEndings{1};             //!< tried for each half
     const PriceBound& m_prices;         //!< of the network
     const uint32_t m_bound;             //!< no plan has fewer rounds
@@ -182,6 +194,10 @@ PlanFromMiddle(const Topology& topology,
         // Longer plans have smaller cores, which are easier to serve: try all lengths that are
         // shorter than the best plan, in large steps first.
         const uint32_t nLengths = i == 0 ? 1 : planner.GetBest().size() - bound;
+        if (isBareEnough)
+        {
+            planner.Loosen(i);
+        }
         const uint32_t nRounds = isBareEnough ? bound : bound + i * (1 + bound / 24) % nLengths;
         planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed + i),
                     nRounds,
