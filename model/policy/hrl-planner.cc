@@ -12,6 +12,7 @@
 #include "ns3/rest-planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace ns3::allreduce
@@ -21,11 +22,15 @@ namespace
 {
 
 /// Other middles are tried until so many transfers have been planned: less than a second.
-constexpr std::size_t MOST_TRANSFERS = 60'000;
+constexpr std::size_t MOST_TRANSFERS = 20'000;
 /// Likewise, where plans can be at the bound and mostly are at the first try.
 constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
 /// There, so many endings are tried at most before all is planned anew.
 constexpr uint32_t MOST_ENDINGS = 8;
+
+/// Choosing round by round is rehearsed so often at most, and only for so many transfers in all.
+constexpr uint32_t MOST_REHEARSALS = 16;
+constexpr std::size_t MOST_TRANSFERS_REHEARSED = 60'000;
 
 /// The temperature there of every other try: breaking ties in other ways changes too little.
 constexpr float LOOSE = 0.3;
@@ -248,6 +253,52 @@ ChooseRound(const AllReduceState& state,
     PlanningEnvironment environment(problem);
     options.seed += state.GetRound(); // ties are broken in other ways in each round
     return RunRound(environment, weights, options);
+}
+
+std::vector<WorkloadList>
+ChooseAllRounds(AllReduceState state,
+                const PlanOutline& outline,
+                const PolicyWeights& weights,
+                const RolloutOptions& options)
+{
+    std::vector<WorkloadList> rounds;
+    while (!state.IsDone())
+    {
+        rounds.push_back(ChooseRound(state, outline, weights, options));
+        for (std::size_t i = 0; i < rounds.back().GetSize(); ++i)
+        {
+            state.Start(rounds.back().Get(i));
+        }
+        state.EndRound();
+    }
+    return rounds;
+}
+
+RolloutOptions
+Rehearse(const AllReduceState& state,
+         const PlanOutline& outline,
+         const PolicyWeights& weights,
+         const RolloutOptions& options)
+{
+    const std::size_t nTransfers = state.GetNChunks() * state.GetTopology().GetNServers();
+    const uint32_t nTries =
+        std::clamp<std::size_t>(MOST_TRANSFERS_REHEARSED / nTransfers, 1, MOST_REHEARSALS);
+    const std::size_t enough = outline.nRounds - state.GetRound();
+    RolloutOptions best = options;
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (uint32_t i = 0; i < nTries && nTries > 1 && fewest > enough; ++i)
+    {
+        RolloutOptions other = options;
+        other.seed += std::size_t{i} * outline.nRounds; // each round has a seed of its own
+        other.upper = i % 2 == 1 ? UpperMode::ALL : options.upper;
+        const std::size_t nRounds = ChooseAllRounds(state, outline, weights, other).size();
+        if (nRounds < fewest)
+        {
+            fewest = nRounds;
+            best = other;
+        }
+    }
+    return best;
 }
 
 } // namespace ns3::allreduce

@@ -74,6 +74,40 @@ WorkloadList ChooseRound(const AllReduceState& state,
                          const PolicyWeights& weights,
                          RolloutOptions options);
 
+/**
+ * @ingroup allreduce
+ *
+ * Ask the two policies for one round after the other, as if nothing unforeseen happened.
+ *
+ * @param state where to begin; no workload is in flight
+ * @param outline of a plan made before, usable for the state
+ * @param weights of the policies
+ * @param options how to choose
+ * @return all rounds
+ * @throws InputError if servers are cut off
+ */
+std::vector<WorkloadList> ChooseAllRounds(AllReduceState state,
+                                          const PlanOutline& outline,
+                                          const PolicyWeights& weights,
+                                          const RolloutOptions& options);
+
+/**
+ * @ingroup allreduce
+ *
+ * Find out how to choose by trying it: with several seeds, with the upper policy and without it,
+ * fewer where that would take long.
+ *
+ * @param state where to begin; no workload is in flight
+ * @param outline of a plan made before, usable for the state
+ * @param weights of the policies
+ * @param options how to choose, and the first seed
+ * @return the same options with the seed and the upper mode that took the fewest rounds
+ */
+RolloutOptions Rehearse(const AllReduceState& state,
+                        const PlanOutline& outline,
+                        const PolicyWeights& weights,
+                        const RolloutOptions& options);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_HRL_PLANNER_H */

@@ -84,7 +84,7 @@ HrlScheduler::NextRound(const AllReduceState& state)
         return PlannedScheduler::NextRound(state);
     }
     UpdateOutline(state);
-    return ChooseRound(state, m_outline, *m_weights, MakeRolloutOptions(0));
+    return ChooseRound(state, m_outline, *m_weights, m_howToChoose);
 }
 
 void
@@ -96,6 +96,7 @@ HrlScheduler::UpdateOutline(const AllReduceState& state)
         if (!IsUsable(m_outline, state))
         {
             m_outline = MakeOutline(state, PlanRest(state));
+            m_howToChoose = Rehearse(state, m_outline, *m_weights, MakeRolloutOptions(0));
         }
         return;
     }
@@ -104,8 +105,10 @@ HrlScheduler::UpdateOutline(const AllReduceState& state)
     {
         m_whole = MakeOutline(state, PlanAll(state));
         m_wholeKey = std::move(key);
+        m_howForWhole = Rehearse(state, m_whole, *m_weights, MakeRolloutOptions(0));
     }
     m_outline = m_whole;
+    m_howToChoose = m_howForWhole;
 }
 
 RoundRange

@@ -61,7 +61,9 @@ class HrlScheduler : public PlannedScheduler
     bool m_isOnline{false};                         //!< the attribute Online
     std::optional<PlanKey> m_wholeKey;              //!< what m_whole was made for
     PlanOutline m_whole;                            //!< online: of an AllReduce from its beginning
+    RolloutOptions m_howForWhole;                   //!< online: how rounds are chosen for it
     PlanOutline m_outline;                          //!< online: of the present AllReduce
+    RolloutOptions m_howToChoose;                   //!< online: how its rounds are chosen
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

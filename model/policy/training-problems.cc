@@ -97,8 +97,8 @@ MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& 
     if (isForward)
     {
         const AllReduceState state(topology, roots);
-        const Ptr<ForestScheduler> forest = CreateObject<ForestScheduler>();
-        owned.problem = MakeForward(state, MakeOutline(state, Plan(*forest, state).rounds));
+        const auto plan = PlanForest(topology, roots, chance.Below(1'000'000), 1);
+        owned.problem = MakeForward(state, MakeOutline(state, plan));
         return owned;
     }
     const LowerBounds bounds = ComputeLowerBounds(topology, roots);

@@ -5,6 +5,7 @@
 #include "contenders.h"
 
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/boolean.h"
 #include "ns3/hrl-planner.h"
 #include "ns3/plan-search.h"
 #include "ns3/policy-checkpoint.h"
@@ -27,13 +28,16 @@ std::mutex g_objectsMutex;
 class OwnScheduler
 {
   public:
-    explicit OwnScheduler(const std::string& name, const std::string& checkpoint = "")
+    explicit OwnScheduler(const std::string& name,
+                          const std::string& checkpoint = "",
+                          bool isOnline = false)
     {
         const std::lock_guard<std::mutex> lock(g_objectsMutex);
         m_scheduler = CreateScheduler(name);
         if (!checkpoint.empty())
         {
             m_scheduler->SetAttribute("Checkpoint", StringValue(checkpoint));
+            m_scheduler->SetAttribute("Online", BooleanValue(isOnline));
         }
     }
 
@@ -59,29 +63,6 @@ GetDefaultMiddles()
     UintegerValue middles;
     CreateScheduler("hrl")->GetAttribute("Middles", middles);
     return middles.Get();
-}
-
-/// @return an AllReduce in which the policies were asked for every round
-std::vector<WorkloadList>
-ChooseAllRounds(AllReduceState state,
-                const PolicyWeights& weights,
-                const RolloutOptions& options,
-                uint32_t nMiddles)
-{
-    const PlanOutline outline =
-        MakeOutline(state,
-                    PlanFromMiddle(state.GetTopology(), state.GetRoots(), weights, {}, nMiddles));
-    std::vector<WorkloadList> rounds;
-    while (!state.IsDone())
-    {
-        rounds.push_back(ChooseRound(state, outline, weights, options));
-        for (std::size_t i = 0; i < rounds.back().GetSize(); ++i)
-        {
-            state.Start(rounds.back().Get(i));
-        }
-        state.EndRound();
-    }
-    return rounds;
 }
 
 } // namespace
@@ -121,9 +102,13 @@ MakeOnline(const std::string& checkpoint)
     const PolicyWeights weights = ReadCheckpoint(checkpoint);
     const uint32_t nMiddles = GetDefaultMiddles();
     const auto make = [=](const std::string& name, const RolloutOptions& options) {
-        return Contender{name, [=](const AllReduceState& start) {
-                             return ChooseAllRounds(start, weights, options, nMiddles);
-                         }};
+        return Contender{
+            name,
+            [=](const AllReduceState& start) {
+                const std::vector<WorkloadList> plan =
+                    PlanFromMiddle(start.GetTopology(), start.GetRoots(), weights, {}, nMiddles);
+                return ChooseAllRounds(start, MakeOutline(start, plan), weights, options);
+            }};
     };
     RolloutOptions allAtOnce;
     allAtOnce.upper = UpperMode::ALL;
@@ -131,7 +116,11 @@ MakeOnline(const std::string& checkpoint)
     fixedRule.upper = UpperMode::RULE;
     RolloutOptions random;
     random.mode = RolloutMode::RANDOM;
-    return {make("online", {}),
+    return {{"online",
+             [=](const AllReduceState& start) {
+                 return OwnScheduler("hrl", checkpoint, true).MakePlan(start);
+             }},
+            make("not rehearsed", {}),
             make("online, upper off", allAtOnce),
             make("online, fixed rule", fixedRule),
             make("online, random picks", random)};
