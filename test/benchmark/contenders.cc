@@ -65,6 +65,24 @@ GetDefaultMiddles()
     return middles.Get();
 }
 
+/// @return the best choices of the lower policy @param upper in place of the upper one
+RolloutOptions
+Replace(UpperMode upper)
+{
+    RolloutOptions options;
+    options.upper = upper;
+    return options;
+}
+
+/// @return chance in place of both policies
+RolloutOptions
+PickAtRandom()
+{
+    RolloutOptions options;
+    options.mode = RolloutMode::RANDOM;
+    return options;
+}
+
 } // namespace
 
 Contender
@@ -110,36 +128,24 @@ MakeOnline(const std::string& checkpoint)
                 return ChooseAllRounds(start, MakeOutline(start, plan), weights, options);
             }};
     };
-    RolloutOptions allAtOnce;
-    allAtOnce.upper = UpperMode::ALL;
-    RolloutOptions fixedRule;
-    fixedRule.upper = UpperMode::RULE;
-    RolloutOptions random;
-    random.mode = RolloutMode::RANDOM;
     return {{"online",
              [=](const AllReduceState& start) {
                  return OwnScheduler("hrl", checkpoint, true).MakePlan(start);
              }},
             make("not rehearsed", {}),
-            make("online, upper off", allAtOnce),
-            make("online, fixed rule", fixedRule),
-            make("online, random picks", random)};
+            make("online, upper off", Replace(UpperMode::ALL)),
+            make("online, fixed rule", Replace(UpperMode::RULE)),
+            make("online, random picks", PickAtRandom())};
 }
 
 std::vector<Contender>
 MakeControls(const std::string& checkpoint)
 {
     const PolicyWeights weights = ReadCheckpoint(checkpoint);
-    RolloutOptions allAtOnce;
-    allAtOnce.upper = UpperMode::ALL;
-    RolloutOptions fixedRule;
-    fixedRule.upper = UpperMode::RULE;
-    RolloutOptions random;
-    random.mode = RolloutMode::RANDOM;
-    return {MakeRollouts("upper off", weights, allAtOnce),
-            MakeRollouts("fixed rule", weights, fixedRule),
+    return {MakeRollouts("upper off", weights, Replace(UpperMode::ALL)),
+            MakeRollouts("fixed rule", weights, Replace(UpperMode::RULE)),
             MakeRollouts("untrained", PolicyWeights::MakeInitial(1), {}),
-            MakeRollouts("random picks", PolicyWeights(), random)};
+            MakeRollouts("random picks", PolicyWeights(), PickAtRandom())};
 }
 
 std::vector<Contender>
