@@ -27,6 +27,10 @@ namespace
 
 /// Other lags are tried until so many workloads have been placed: about a second.
 constexpr std::size_t MOST_WORK = 4'000'000;
+/// Links are matched while rounds times paths are fewer: a second.
+constexpr uint64_t MOST_MATCHING = 4'000'000;
+/// A single pass over more workloads takes too long.
+constexpr std::size_t MOST_WORKLOADS_MATCHED = 100'000;
 /// Lags of first timetables, the one that is best in the mean first.
 constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
@@ -102,11 +106,20 @@ PlanForest(const Topology& topology,
            uint32_t nSamples)
 {
     std::optional<ForestTimetable> best;
+    const auto keep = [&](ForestTimetable& timetable) {
+        const std::size_t work = timetable.Shorten();
+        if (!best || timetable.GetNRounds() < best->GetNRounds())
+        {
+            best.emplace(std::move(timetable));
+        }
+        return work;
+    };
     for (uint32_t sample = 0; sample < nSamples; ++sample)
     {
         const std::vector<ChunkId> order = OrderChunks(roots, seed + sample);
         const Forest forest = PackForest(topology, roots, order);
         std::size_t work = 0;
+        uint64_t matching = 0;
         for (const uint32_t lag : LAGS)
         {
             if (work > MOST_WORK)
@@ -114,11 +127,13 @@ PlanForest(const Topology& topology,
                 break;
             }
             ForestTimetable timetable(topology, roots, order, forest, lag);
-            work += timetable.Shorten();
-            if (!best || timetable.GetNRounds() < best->GetNRounds())
+            if (timetable.GetNWorkloads() <= MOST_WORKLOADS_MATCHED && matching < MOST_MATCHING)
             {
-                best.emplace(std::move(timetable));
+                ForestTimetable matched = timetable;
+                matching += matched.MatchLinks(MOST_MATCHING - matching);
+                work += keep(matched);
             }
+            work += keep(timetable);
         }
     }
     return best->MakeRounds();

@@ -4,6 +4,8 @@
 
 #include "forest-timetable.h"
 
+#include "forest-matching.h"
+
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
@@ -26,6 +28,9 @@ constexpr std::size_t MOST_WORK = 4'000'000;
 constexpr uint32_t MOST_FAILURES = 3;
 /// With more workloads than this, servers keep to their trees.
 constexpr std::size_t MOST_WORKLOADS_REROUTED = 1'000'000;
+
+/// Matching links does not become better after so many passes from both ends.
+constexpr uint32_t MOST_PASSES = 4;
 
 /// Looking further for an earlier sender takes more time than it is worth.
 constexpr uint32_t MOST_LINKS_TRIED = 1024;
@@ -155,9 +160,44 @@ ForestTimetable::PushTogether(Senders senders)
     for (uint32_t end = 0; end < 2; ++end)
     {
         Mirror();
-        SortTasks([this](Task task) { return m_round[task % 2][task / 2]; }, m_nRounds);
+        SortTasksByRound();
         PushToBeginning(senders);
     }
+}
+
+uint64_t
+ForestTimetable::MatchLinks(uint64_t mostWork)
+{
+    auto best = m_round;
+    uint32_t leastRounds = m_nRounds;
+    uint64_t work = 0;
+    for (uint32_t pass = 0; pass < MOST_PASSES && work < mostWork; ++pass)
+    {
+        for (uint32_t end = 0; end < 2; ++end)
+        {
+            Mirror();
+            SortTasksByRound();
+            work += PlaceByMatching({m_topology, m_roots, m_paths, m_toParent, m_tasks}, m_round);
+            m_nRounds = FindLastRound() + 1;
+        }
+        if (m_nRounds < leastRounds)
+        {
+            best = m_round;
+            leastRounds = m_nRounds;
+        }
+    }
+    m_round = std::move(best);
+    m_nRounds = leastRounds;
+    return work;
+}
+
+uint32_t
+ForestTimetable::FindLastRound() const
+{
+    const auto& reduces = m_round[REDUCE];
+    const auto& broadcasts = m_round[BROADCAST];
+    return std::max(*std::max_element(reduces.begin(), reduces.end()),
+                    *std::max_element(broadcasts.begin(), broadcasts.end()));
 }
 
 uint32_t
@@ -249,6 +289,12 @@ ForestTimetable::ComputeDepths() const
         }
     }
     return depths;
+}
+
+void
+ForestTimetable::SortTasksByRound()
+{
+    SortTasks([this](Task task) { return m_round[task % 2][task / 2]; }, m_nRounds);
 }
 
 template <typename GetKey>

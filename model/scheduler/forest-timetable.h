@@ -84,6 +84,16 @@ class ForestTimetable
     void PushTogether(Senders senders);
 
     /**
+     * Place all workloads anew, alternately from both ends of the timetable, such that busy links
+     * do not idle (see PlaceByMatching). The trees stay as they are, the shortest timetable is
+     * kept.
+     *
+     * @param mostWork after so much work no further pass is made
+     * @return how much it was, as of PlaceByMatching
+     */
+    uint64_t MatchLinks(uint64_t mostWork);
+
+    /**
      * Push the timetable together as long as that helps and is quick.
      *
      * @param enough no fewer rounds are needed
@@ -120,6 +130,8 @@ class ForestTimetable
     /// Sort the workloads. @param getKey how early one is to be @param nKeys keys are smaller
     template <typename GetKey>
     void SortTasks(GetKey getKey, uint32_t nKeys);
+    /// Sort the workloads by round.
+    void SortTasksByRound();
     /// Let every workload go as early as it can, in the order of m_tasks.
     void PushToBeginning(Senders senders);
     /// @return the round in which the partial sum goes @param index of the chunk and the sender
@@ -142,6 +154,8 @@ class ForestTimetable
     bool FindSender(ChunkId chunk, NodeId receiver, uint32_t round, std::size_t mostLinks);
     /// Make m_detour the path that the search went to this link
     void TraceDetour(NodeId receiver, DirectedLinkId last);
+    /// @return the round of the last workload
+    uint32_t FindLastRound() const;
     /// Play the timetable backwards.
     void Mirror();
 

@@ -1,0 +1,272 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "forest-matching.h"
+
+#include "path-matching.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+constexpr uint32_t REDUCE = 0;    //!< the half in which partial sums go up
+constexpr uint32_t BROADCAST = 1; //!< the half in which final sums come down
+
+/// The different paths of workloads.
+struct UsedPaths
+{
+    std::vector<std::vector<DirectedLinkId>> links; //!< by path
+    std::vector<PathMatching::PathIndex> ofRank;    //!< by place of a workload in the order
+};
+
+UsedPaths
+ListPaths(const ForestOrder& order)
+{
+    UsedPaths used;
+    std::map<std::vector<DirectedLinkId>, PathMatching::PathIndex> known;
+    for (const uint32_t task : order.tasks)
+    {
+        const PathId toParent = order.toParent[task % 2][task / 2];
+        const auto range = order.paths.GetLinks(task % 2 == REDUCE ? toParent : Reverse(toParent));
+        const std::vector<DirectedLinkId> links(range.begin(), range.end());
+        const auto [place, isNew] = known.emplace(links, used.links.size());
+        if (isNew)
+        {
+            used.links.push_back(links);
+        }
+        used.ofRank.push_back(place->second);
+    }
+    return used;
+}
+
+/// Which workloads can be sent: those whose data is there.
+class Readiness
+{
+  public:
+    explicit Readiness(const ForestOrder& order)
+        : m_order(order),
+          m_nServers(order.topology.GetNServers()),
+          m_nMissing(order.toParent[REDUCE].size(), 0),
+          m_rank(2 * order.toParent[REDUCE].size()),
+          m_firstChild(order.toParent[REDUCE].size() + 1, 0)
+    {
+        for (uint32_t rank = 0; rank < order.tasks.size(); ++rank)
+        {
+            const uint32_t task = order.tasks[rank];
+            m_rank[task] = rank;
+            ++(task % 2 == REDUCE ? m_nMissing[GetParent(task)] : m_firstChild[GetParent(task)]);
+        }
+        ListChildren();
+    }
+
+    /// @return the workloads that can be sent at the beginning, as places in the order
+    std::vector<uint32_t> GetFirst() const
+    {
+        std::vector<uint32_t> first;
+        for (uint32_t rank = 0; rank < m_order.tasks.size(); ++rank)
+        {
+            const uint32_t task = m_order.tasks[rank];
+            if (task % 2 == REDUCE && m_nMissing[task / 2] == 0)
+            {
+                first.push_back(rank);
+            }
+        }
+        return first;
+    }
+
+    /// A workload has been sent. @param use called with each that can be sent after it
+    template <typename Use>
+    void Send(uint32_t rank, Use use)
+    {
+        const uint32_t task = m_order.tasks[rank];
+        if (task % 2 == BROADCAST)
+        {
+            SendToChildren(task / 2, use);
+            return;
+        }
+        const uint32_t parent = GetParent(task);
+        if (--m_nMissing[parent] > 0)
+        {
+            return;
+        }
+        if (parent % m_nServers == m_order.roots[parent / m_nServers])
+        {
+            SendToChildren(parent, use);
+        }
+        else
+        {
+            use(m_rank[2 * parent + REDUCE]);
+        }
+    }
+
+  private:
+    /// @return the index of the chunk and the server at the upper end of a workload
+    uint32_t GetParent(uint32_t task) const
+    {
+        const NodeId parent = m_order.paths.GetTarget(m_order.toParent[task % 2][task / 2]);
+        return task / 2 / m_nServers * m_nServers + parent;
+    }
+
+    /// Make a list of children from their numbers.
+    void ListChildren()
+    {
+        uint32_t nBefore = 0;
+        for (uint32_t& first : m_firstChild)
+        {
+            nBefore += first;
+            first = nBefore;
+        }
+        m_children.resize(nBefore);
+        for (const uint32_t task : m_order.tasks)
+        {
+            if (task % 2 == BROADCAST)
+            {
+                m_children[--m_firstChild[GetParent(task)]] = m_rank[task];
+            }
+        }
+    }
+
+    template <typename Use>
+    void SendToChildren(uint32_t index, Use use) const
+    {
+        for (uint32_t i = m_firstChild[index]; i < m_firstChild[index + 1]; ++i)
+        {
+            use(m_children[i]);
+        }
+    }
+
+    const ForestOrder& m_order;
+    const uint32_t m_nServers;          //!< number of servers
+    std::vector<uint32_t> m_nMissing;   //!< by index: partial sums that have not come
+    std::vector<uint32_t> m_rank;       //!< by workload: its place in the order
+    std::vector<uint32_t> m_firstChild; //!< by index: where its children are; one more at the end
+    std::vector<uint32_t> m_children;   //!< broadcasts to all children, as places in the order
+};
+
+/// Queues of workloads that can be sent, and what links have yet to carry.
+class WaitingWorkloads
+{
+  public:
+    WaitingWorkloads(const Topology& topology, const UsedPaths& paths)
+        : m_topology(topology),
+          m_paths(paths),
+          m_queues(paths.links.size()),
+          m_nWaiting(paths.links.size(), 0),
+          m_load(2 * topology.GetNLinks(), 0)
+    {
+        for (const PathMatching::PathIndex path : paths.ofRank)
+        {
+            AddLoad(path, 1);
+        }
+    }
+
+    void Add(uint32_t rank)
+    {
+        const PathMatching::PathIndex path = m_paths.ofRank[rank];
+        std::vector<uint32_t>& queue = m_queues[path];
+        if (queue.empty() || rank < queue.front())
+        {
+            m_fronts.insert(rank);
+            if (!queue.empty())
+            {
+                m_fronts.erase(queue.front());
+            }
+        }
+        queue.push_back(rank);
+        std::push_heap(queue.begin(), queue.end(), std::greater<>());
+        ++m_nWaiting[path];
+    }
+
+    /// @return the first workload of a path's queue, which has left it
+    uint32_t TakeFirst(PathMatching::PathIndex path)
+    {
+        std::vector<uint32_t>& queue = m_queues[path];
+        std::pop_heap(queue.begin(), queue.end(), std::greater<>());
+        const uint32_t rank = queue.back();
+        queue.pop_back();
+        m_fronts.erase(rank);
+        if (!queue.empty())
+        {
+            m_fronts.insert(queue.front());
+        }
+        --m_nWaiting[path];
+        AddLoad(path, -1);
+        return rank;
+    }
+
+    /// @return by path: how many workloads are sent in this round
+    const std::vector<uint32_t>& Match(PathMatching& matching)
+    {
+        m_inUse.clear();
+        for (const uint32_t rank : m_fronts)
+        {
+            m_inUse.push_back(m_paths.ofRank[rank]);
+        }
+        return matching.Choose(m_inUse, m_nWaiting, m_load);
+    }
+
+  private:
+    void AddLoad(PathMatching::PathIndex path, double nWorkloads)
+    {
+        for (const DirectedLinkId link : m_paths.links[path])
+        {
+            m_load[link] += nWorkloads / m_topology.GetLink(link / 2).capacity;
+        }
+    }
+
+    const Topology& m_topology;                   //!< the network
+    const UsedPaths& m_paths;                     //!< all paths
+    std::vector<std::vector<uint32_t>> m_queues;  //!< by path: places in the order, as a heap
+    std::set<uint32_t> m_fronts;                  //!< the first one of each queue
+    std::vector<uint32_t> m_nWaiting;             //!< by path
+    std::vector<double> m_load;                   //!< by directed link, for its capacity
+    std::vector<PathMatching::PathIndex> m_inUse; //!< paths on which workloads wait
+};
+
+} // namespace
+
+uint64_t
+PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& round)
+{
+    const UsedPaths paths = ListPaths(order);
+    PathMatching matching(order.topology, paths.links);
+    Readiness readiness(order);
+    WaitingWorkloads waiting(order.topology, paths);
+    std::vector<uint32_t> ready = readiness.GetFirst();
+    std::vector<uint32_t> sent;
+    uint32_t nRounds = 0;
+    for (std::size_t nSent = 0; nSent < order.tasks.size(); nSent += sent.size(), ++nRounds)
+    {
+        for (const uint32_t rank : ready)
+        {
+            waiting.Add(rank);
+        }
+        const std::vector<uint32_t>& chosen = waiting.Match(matching);
+        sent.clear();
+        ready.clear();
+        for (PathMatching::PathIndex path = 0; path < chosen.size(); ++path)
+        {
+            for (uint32_t i = 0; i < chosen[path]; ++i)
+            {
+                sent.push_back(waiting.TakeFirst(path));
+            }
+        }
+        for (const uint32_t rank : sent)
+        {
+            const uint32_t task = order.tasks[rank];
+            round[task % 2][task / 2] = nRounds;
+            readiness.Send(rank, [&](uint32_t next) { ready.push_back(next); });
+        }
+    }
+    return uint64_t{nRounds} * paths.links.size();
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,119 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_PATH_MATCHING_H
+#define ALLREDUCE_PATH_MATCHING_H
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Chooses the paths that carry a workload in a round, such that busy links do not idle.
+ *
+ * A workload needs all links of its path in the same round. Where every link is needed in every
+ * round, taking paths in any order until nothing fits leaves some links idle, although other paths
+ * would use them all; at a single switch this is a matching of its inputs and outputs that cannot
+ * be extended, but is not the largest. So the first choice is improved as matchings are, along
+ * alternating paths: an idle link gets a path through it, the one in its way leaves, and the links
+ * that are now idle get others in turn.
+ */
+class PathMatching
+{
+  public:
+    /// Names a path: its place in the list that was given.
+    using PathIndex = uint32_t;
+
+    /**
+     * @param topology the network, which must outlive the matching
+     * @param paths the directed links of each path; no two are the same
+     */
+    PathMatching(const Topology& topology, std::vector<std::vector<DirectedLinkId>> paths);
+
+    /// @return the number of paths
+    std::size_t GetNPaths() const
+    {
+        return m_paths.size();
+    }
+
+    /// @return the directed links of a path
+    const std::vector<DirectedLinkId>& GetLinks(PathIndex path) const
+    {
+        return m_paths[path];
+    }
+
+    /**
+     * Choose the paths of a round.
+     *
+     * @param order the paths on which workloads wait, those that are to be used first in front
+     * @param nWaiting by path: how many wait
+     * @param load by directed link: what it has yet to carry, for its capacity; links with more are
+     * kept busy at the cost of those with less
+     * @return by path: how many workloads it carries
+     */
+    const std::vector<uint32_t>& Choose(const std::vector<PathIndex>& order,
+                                        const std::vector<uint32_t>& nWaiting,
+                                        const std::vector<double>& load);
+
+  private:
+    static constexpr PathIndex NOBODY = UINT32_MAX; //!< no path is in the way
+
+    /// @return whether a workload waits that has not been chosen
+    bool IsWaiting(PathIndex path) const
+    {
+        return (*m_nWaiting)[path] > m_nChosen[path];
+    }
+
+    /// Nothing is chosen, and all links have room.
+    void BeginRound();
+    /// @return whether all links of a path have room
+    bool Fits(PathIndex path) const;
+    /// Choose a path once more.
+    void Take(PathIndex path);
+    /// Choose a path once less.
+    void Drop(PathIndex path);
+    /// @return what the links of a path have yet to carry
+    double GetLoad(PathIndex path) const;
+    /// Make m_idle the busy links that idle, those with most load first.
+    void ListIdleLinks();
+    /**
+     * Use a link that idles.
+     *
+     * @param link it has room
+     * @param gain the load of links used so far less that of links no longer used
+     * @param nSteps so many more paths may give way
+     * @return whether links with more load are used now; nothing has changed otherwise
+     */
+    bool Use(DirectedLinkId link, double gain, uint32_t nSteps);
+    /**
+     * @param path a path
+     * @param [out] rival if one path less makes room for it: that path; NOBODY if there is room
+     * @return whether at most one path is in its way
+     */
+    bool FindRival(PathIndex path, PathIndex& rival) const;
+    /// @return the path through a link that is missed least, other than this one
+    PathIndex FindWeakest(DirectedLinkId link, PathIndex other) const;
+
+    const Topology& m_topology;                       //!< the network
+    std::vector<std::vector<DirectedLinkId>> m_paths; //!< by path
+    std::vector<std::vector<PathIndex>> m_through;    //!< by directed link
+    const std::vector<uint32_t>* m_nWaiting{nullptr}; //!< by path: for Choose
+    const std::vector<double>* m_load{nullptr};       //!< by directed link: for Choose
+    std::vector<uint32_t> m_nChosen;                  //!< by path
+    std::vector<uint32_t> m_room;                     //!< by directed link
+    std::vector<std::vector<PathIndex>> m_carries;    //!< by directed link: paths that are chosen
+    std::vector<DirectedLinkId> m_idle;               //!< links to use, one after another
+    std::vector<uint32_t> m_triedIn;                  //!< by path: the last search that tried it
+    uint32_t m_search{0};                             //!< its number
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_PATH_MATCHING_H */
