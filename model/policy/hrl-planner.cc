@@ -121,6 +121,10 @@ class MiddlePlanner
         if (plan.size() > m_bound)
         {
             ForestTimetable timetable(m_topology, m_roots, plan);
+            if (timetable.IsQuickToMatch())
+            {
+                timetable.MatchLinks();
+            }
             timetable.Shorten(m_bound);
             if (timetable.GetNRounds() < plan.size())
             {

@@ -27,10 +27,6 @@ namespace
 
 /// Other lags are tried until so many workloads have been placed: about a second.
 constexpr std::size_t MOST_WORK = 4'000'000;
-/// Links are matched while rounds times paths are fewer: a second.
-constexpr uint64_t MOST_MATCHING = 4'000'000;
-/// A single pass over more workloads takes too long.
-constexpr std::size_t MOST_WORKLOADS_MATCHED = 100'000;
 /// Lags of first timetables, the one that is best in the mean first.
 constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
@@ -127,10 +123,10 @@ PlanForest(const Topology& topology,
                 break;
             }
             ForestTimetable timetable(topology, roots, order, forest, lag);
-            if (timetable.GetNWorkloads() <= MOST_WORKLOADS_MATCHED && matching < MOST_MATCHING)
+            if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
             {
                 ForestTimetable matched = timetable;
-                matching += matched.MatchLinks(MOST_MATCHING - matching);
+                matching += matched.MatchLinks(ForestTimetable::MOST_MATCHING - matching);
                 work += keep(matched);
             }
             work += keep(timetable);

@@ -31,6 +31,8 @@ constexpr std::size_t MOST_WORKLOADS_REROUTED = 1'000'000;
 
 /// Matching links does not become better after so many passes from both ends.
 constexpr uint32_t MOST_PASSES = 4;
+/// A single pass over more workloads takes too long.
+constexpr std::size_t MOST_WORKLOADS_MATCHED = 100'000;
 
 /// Looking further for an earlier sender takes more time than it is worth.
 constexpr uint32_t MOST_LINKS_TRIED = 1024;
@@ -163,6 +165,12 @@ ForestTimetable::PushTogether(Senders senders)
         SortTasksByRound();
         PushToBeginning(senders);
     }
+}
+
+bool
+ForestTimetable::IsQuickToMatch() const
+{
+    return m_tasks.size() <= MOST_WORKLOADS_MATCHED;
 }
 
 uint64_t

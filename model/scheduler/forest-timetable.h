@@ -38,6 +38,9 @@ namespace ns3::allreduce
 class ForestTimetable
 {
   public:
+    /// Matching takes about a second for so much work.
+    static constexpr uint64_t MOST_MATCHING = 4'000'000;
+
     /**
      * Make the first timetable.
      *
@@ -83,15 +86,18 @@ class ForestTimetable
      */
     void PushTogether(Senders senders);
 
+    /// @return whether there are few enough workloads to match links in about a second
+    bool IsQuickToMatch() const;
+
     /**
      * Place all workloads anew, alternately from both ends of the timetable, such that busy links
      * do not idle (see PlaceByMatching). The trees stay as they are, the shortest timetable is
      * kept.
      *
-     * @param mostWork after so much work no further pass is made
-     * @return how much it was, as of PlaceByMatching
+     * @param mostWork after so much work, as of PlaceByMatching, no further pass is made
+     * @return how much it was
      */
-    uint64_t MatchLinks(uint64_t mostWork);
+    uint64_t MatchLinks(uint64_t mostWork = MOST_MATCHING);
 
     /**
      * Push the timetable together as long as that helps and is quick.
