@@ -75,13 +75,12 @@ Result
 MakePlan(const Topology& topology, const std::string& name, const PlanOptions& options)
 {
     const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options);
-    ProgressLine line(topology.GetName() + " " + name);
+    ProgressLine line("planning " + topology.GetName() + " " + name);
     const auto begin = std::chrono::steady_clock::now();
     const AllReduceState state(topology, MakeRoots(topology, options));
-    AllReduceSchedule schedule = Plan(*scheduler, state, [&](const AllReduceState& now) {
-        const double all = static_cast<double>(topology.GetNServers()) * now.GetNChunks();
-        line.Show("round " + std::to_string(now.GetRound()), 1 - now.GetNMissing() / all);
-    });
+    const PlanningProgress progress(
+        [&](const std::string& what, double share) { line.Show(what, share); });
+    AllReduceSchedule schedule = Plan(*scheduler, state, progress);
     return {name, std::move(schedule), GetMilliseconds(begin)};
 }
 
