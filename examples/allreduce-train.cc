@@ -91,7 +91,8 @@ class TrainingLog
         {
             return;
         }
-        const std::string kept = ReadLines(path, nDone);
+        // A device that never ends would be read until there is no memory left.
+        const std::string kept = nDone > 0 ? ReadLines(path, nDone) : "";
         m_out.emplace("--log", path);
         m_out->Get() << HEADER << "\n" << kept;
         m_out->Flush();

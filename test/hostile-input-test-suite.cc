@@ -154,8 +154,32 @@ class HostileInputTestCase : public TestCase
         Check("policy", R"({"format": "allreduce-policy", "version": 2.5})", "version 2.5");
     }
 
+    /// @return the shipped policy, another number in the place of the first weight
+    std::string MakePolicy(const std::string& weight)
+    {
+        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../policies/hrl.json");
+        std::ostringstream text;
+        text << in.rdbuf();
+        std::string policy = text.str();
+        const std::string key = "\"weights\":[";
+        const std::size_t begin = policy.find(key) + key.size();
+        return policy.replace(begin, policy.find(',', begin) - begin, weight);
+    }
+
+    void CheckWeights()
+    {
+        NS_TEST_EXPECT_MSG_EQ(Refuse(Find("policy"), MakePolicy("0.5")), "", "a finite weight");
+        Check("policy", MakePolicy("1e39"), "weight 0 is 1e+39");
+        Check("policy", MakePolicy("-1e300"), "weight 0 is -1e+300");
+        Check("policy", MakePolicy("null"), "weight 0 is null");
+        Check("policy", MakePolicy("1e999"), "number overflow");
+        Check("policy", MakePolicy("NaN"), "the-file");
+        Check("policy", MakePolicy("Infinity"), "the-file");
+    }
+
     void DoRun() override
     {
+        CheckWeights();
         CheckDepth();
         CheckLength();
         CheckLinks();

@@ -12,10 +12,13 @@
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/point-to-point-net-device.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/topology-helper.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
@@ -23,6 +26,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -484,6 +488,106 @@ class BackgroundTestCase : public DataCentreTestCase
     }
 };
 
+/// Packets that found a queue full are counted, all of them and no others.
+class DroppedTestCase : public DataCentreTestCase
+{
+  public:
+    DroppedTestCase()
+        : DataCentreTestCase("dropped packets")
+    {
+    }
+
+  private:
+    /// Where packets are, by nobody's word but that of those who pass them on.
+    struct Passage
+    {
+        uint64_t nOffered{0};              //!< given to IP, or to a device if there is no IP
+        uint64_t nSent{0};                 //!< that went onto a wire
+        std::map<uint32_t, uint32_t> left; //!< by device: in its queue
+    };
+
+    static void CountOfferedToDevice(Passage* passage, Ptr<const Packet>)
+    {
+        ++passage->nOffered;
+    }
+
+    static void CountOfferedToIp(Passage* passage, Ptr<const Packet>, Ptr<Ipv4>, uint32_t)
+    {
+        ++passage->nOffered;
+    }
+
+    static void CountSent(Passage* passage, Ptr<const Packet>)
+    {
+        ++passage->nSent;
+    }
+
+    static void NoteLeft(uint32_t* left, uint32_t, uint32_t now)
+    {
+        *left = now;
+    }
+
+    static void Watch(const TopologyHelper& network, bool hasIp, Passage& passage)
+    {
+        const Topology& topology = network.GetTopology();
+        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        {
+            const auto device = DynamicCast<PointToPointNetDevice>(network.GetDevice(link));
+            device->TraceConnectWithoutContext("PhyTxBegin",
+                                               MakeBoundCallback(&CountSent, &passage));
+            device->GetQueue()->TraceConnectWithoutContext(
+                "PacketsInQueue",
+                MakeBoundCallback(&NoteLeft, &passage.left[link]));
+            if (!hasIp)
+            {
+                device->TraceConnectWithoutContext(
+                    "MacTx",
+                    MakeBoundCallback(&CountOfferedToDevice, &passage));
+            }
+        }
+        for (NodeId node = 0; node < topology.GetNNodes() && hasIp; ++node)
+        {
+            network.GetNode(node)->GetObject<Ipv4L3Protocol>()->TraceConnectWithoutContext(
+                "Tx",
+                MakeBoundCallback(&CountOfferedToIp, &passage));
+        }
+    }
+
+    void DoRun() override
+    {
+        const Topology clean = WithUnitRate(ParseTopology("jellyfish:4,2,2,1"), 500'000'000);
+        std::vector<Link> links = clean.GetLinks();
+        for (Link& link : links)
+        {
+            link.errorRate = 0.002; // what is lost on a wire found no queue full
+        }
+        const Experiment experiment =
+            MakeExperiment(clean.WithLinks("lossy", links), "ps", 1 << 18);
+        for (const std::string& transport : TRANSPORTS)
+        {
+            Passage passage;
+            RunOptions options = MakeOptions(transport, "dependency");
+            options.queue = 5;
+            // Its datagrams go past whoever watches devices only.
+            options.faults.background = transport == "raw" ? "0" : "0.3";
+            options.prepare = [&](const TopologyHelper& network) {
+                Watch(network, transport != "raw", passage);
+                return nullptr;
+            };
+            const auto result = RunExperiment(experiment, options);
+            uint64_t nLeft = 0;
+            for (const auto& [link, nPackets] : passage.left)
+            {
+                nLeft += nPackets;
+            }
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", transport);
+            NS_TEST_EXPECT_MSG_GT(result.nDropped, 0, transport << ": something is dropped");
+            NS_TEST_EXPECT_MSG_EQ(result.nDropped,
+                                  passage.nOffered - passage.nSent - nLeft,
+                                  transport << ": all that did not get onto a wire");
+        }
+    }
+};
+
 /// A slow link makes the rounds that use it longer, and the prediction knows.
 class SlowLinkTestCase : public DataCentreTestCase
 {
@@ -802,6 +906,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new PredictionTestCase);
         AddTestCase(new EventsTestCase);
         AddTestCase(new BackgroundTestCase);
+        AddTestCase(new DroppedTestCase);
         AddTestCase(new SlowLinkTestCase);
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);
