@@ -190,7 +190,7 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
             writer(topology, schedule, out);
             if (!out.flush())
             {
-                FailInput("file ", path, ": cannot be written");
+                FailInput("file ", NamePath(path), ": cannot be written");
             }
         }
     };
@@ -261,10 +261,11 @@ ReportFile(const Options& options, Outputs& outputs)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("schedule file ", path, ": cannot be opened");
+        FailInput("schedule file ", NamePath(path), ": cannot be opened");
     }
-    const ScheduleFile file = isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), path)
-                                      : ReadSchedule(in, path);
+    const ScheduleFile file =
+        isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
+                : ReadSchedule(in, NamePath(path));
     Report(file.topology, {path, file.schedule, 0}, options, outputs);
 }
 

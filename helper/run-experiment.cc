@@ -350,7 +350,9 @@ class Run
     {
         if (!file)
         {
-            FailInput("--flow-monitor: file ", m_options.flowMonitor, " cannot be written");
+            FailInput("--flow-monitor: file ",
+                      NamePath(m_options.flowMonitor),
+                      " cannot be written");
         }
     }
 

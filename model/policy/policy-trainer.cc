@@ -491,11 +491,13 @@ PolicyTrainer::Load(const std::string& path)
         const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
         if (numbers["config"] != nlohmann::json(m_impl->config.ToJson()))
         {
-            FailInput("training state ", path, ": made with another configuration");
+            FailInput("training state ", NamePath(path), ": made with another configuration");
         }
         if (numbers["features"] != nlohmann::json(ListAllFeatures()))
         {
-            FailInput("training state ", path, ": made with other features of the networks");
+            FailInput("training state ",
+                      NamePath(path),
+                      ": made with other features of the networks");
         }
         m_impl->iteration = numbers["iteration"];
         m_impl->nDecisions = numbers["decisions"];
@@ -516,7 +518,9 @@ PolicyTrainer::Load(const std::string& path)
     }
     catch (const c10::Error&)
     {
-        FailInput("training state ", path, ": not there, cut short or not a training state");
+        FailInput("training state ",
+                  NamePath(path),
+                  ": not there, cut short or not a training state");
     }
     catch (const InputError&)
     {
@@ -524,7 +528,7 @@ PolicyTrainer::Load(const std::string& path)
     }
     catch (const std::exception&)
     {
-        FailInput("training state ", path, ": damaged");
+        FailInput("training state ", NamePath(path), ": damaged");
     }
 }
 
