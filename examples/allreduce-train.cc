@@ -50,7 +50,7 @@ ReadConfig(const Options& options)
     TrainingConfig config;
     if (!options.config.empty())
     {
-        const std::string source = "--config " + options.config;
+        const std::string source = "--config " + NamePath(options.config);
         config = TrainingConfig::FromJson(ReadJsonFile(options.config, source), source);
     }
     config.seed = options.seed > 0 ? options.seed : config.seed;

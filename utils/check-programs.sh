@@ -612,6 +612,16 @@ check_options()
     check "options: a file's name" refuses 'perhaps file:network.json' allreduce-plan --topology=network.json
     cp a.json $'\xff.json'
     check "options: a name that is not UTF-8" is_json allreduce-plan --topology=file:$'\xff.json' --format=json
+    local program option long
+    long=$(head -c 20000 /dev/zero | tr '\0' x)
+    for option in topology scheduler chunks-per-server bytes transport sync rate delay fail slow format anim; do
+        check "options: 20 kB of --$option" refuses '^.{,300}$' allreduce-run "--$option=$long"
+    done
+    for program in run:"$long" run:ns3::TcpSocketBase::MinRto train:config train:out cluster:jobs plan:msccl-in; do
+        option=${program#*:}
+        [[ ! -x $bin/allreduce-${program%%:*} ]] ||
+            check "options: 20 kB in ${program:0:20}" refuses '^.{,300}$' "allreduce-${program%%:*}" "--$option=$long"
+    done
     check "options: too slow" refuses 'would take .* of simulated time' allreduce-run --rate=1bps --bytes=1GiB
 }
 

@@ -156,7 +156,8 @@ void
 CheckWritable(const std::string& path)
 {
     const std::string part = IsFileOrNothing(path) ? path + ".part" : path;
-    const bool isThere = std::filesystem::exists(part);
+    std::error_code error; // a name that is too long, say: then it cannot be opened either
+    const bool isThere = std::filesystem::exists(part, error);
     if (!std::ofstream(part, std::ios::app))
     {
         FailInput("file ", NamePath(path), ": cannot be written");
