@@ -75,13 +75,12 @@ Result
 MakePlan(const Topology& topology, const std::string& name, const PlanOptions& options)
 {
     const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options);
-    ProgressLine line(topology.GetName() + " " + name);
+    ProgressLine line("planning " + topology.GetName() + " " + name);
     const auto begin = std::chrono::steady_clock::now();
     const AllReduceState state(topology, MakeRoots(topology, options));
-    AllReduceSchedule schedule = Plan(*scheduler, state, [&](const AllReduceState& now) {
-        const double all = static_cast<double>(topology.GetNServers()) * now.GetNChunks();
-        line.Show("round " + std::to_string(now.GetRound()), 1 - now.GetNMissing() / all);
-    });
+    const PlanningProgress progress(
+        [&](const std::string& what, double share) { line.Show(what, share); });
+    AllReduceSchedule schedule = Plan(*scheduler, state, progress);
     return {name, std::move(schedule), GetMilliseconds(begin)};
 }
 
@@ -191,7 +190,7 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
             writer(topology, schedule, out);
             if (!out.flush())
             {
-                FailInput("file ", path, ": cannot be written");
+                FailInput("file ", NamePath(path), ": cannot be written");
             }
         }
     };
@@ -262,10 +261,11 @@ ReportFile(const Options& options, Outputs& outputs)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("schedule file ", path, ": cannot be opened");
+        FailInput("schedule file ", NamePath(path), ": cannot be opened");
     }
-    const ScheduleFile file = isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), path)
-                                      : ReadSchedule(in, path);
+    const ScheduleFile file =
+        isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
+                : ReadSchedule(in, NamePath(path));
     Report(file.topology, {path, file.schedule, 0}, options, outputs);
 }
 

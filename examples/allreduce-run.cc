@@ -147,13 +147,13 @@ class PacketFiles
             file->Close();
             if (hasFailed || file->Fail())
             {
-                FailInput("--pcap: file ", path, " cannot be written");
+                FailInput("--pcap: file ", NamePath(path), " cannot be written");
             }
         }
         m_files.clear();
         if (!m_options.anim.empty() && !IsAnimationWhole())
         {
-            FailInput("--anim: file ", m_options.anim, " cannot be written");
+            FailInput("--anim: file ", NamePath(m_options.anim), " cannot be written");
         }
     }
 
@@ -237,13 +237,13 @@ MakeFromFile(const Options& options, uint64_t bytes)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("schedule file ", path, ": cannot be opened");
+        FailInput("schedule file ", NamePath(path), ": cannot be opened");
     }
-    const ScheduleFile file = ReadSchedule(in, path);
+    const ScheduleFile file = ReadSchedule(in, NamePath(path));
     const Verdict verdict = Verify(file.topology, file.schedule);
     if (!verdict.isCorrect)
     {
-        FailInput("schedule file ", path, " is not correct: ", verdict.reason);
+        FailInput("schedule file ", NamePath(path), " is not correct: ", verdict.reason);
     }
     const auto scheduler = CreateObject<FixedScheduler>();
     scheduler->SetSchedule(file.schedule);

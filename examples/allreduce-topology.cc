@@ -190,7 +190,7 @@ WriteFile(const std::string& path,
     write(topology, out);
     if (!out.flush())
     {
-        FailInput("file ", path, ": cannot be written");
+        FailInput("file ", NamePath(path), ": cannot be written");
     }
 }
 

@@ -50,7 +50,7 @@ ReadConfig(const Options& options)
     TrainingConfig config;
     if (!options.config.empty())
     {
-        const std::string source = "--config " + options.config;
+        const std::string source = "--config " + NamePath(options.config);
         config = TrainingConfig::FromJson(ReadJsonFile(options.config, source), source);
     }
     config.seed = options.seed > 0 ? options.seed : config.seed;
@@ -91,7 +91,8 @@ class TrainingLog
         {
             return;
         }
-        const std::string kept = ReadLines(path, nDone);
+        // A device that never ends would be read until there is no memory left.
+        const std::string kept = nDone > 0 ? ReadLines(path, nDone) : "";
         m_out.emplace("--log", path);
         m_out->Get() << HEADER << "\n" << kept;
         m_out->Flush();

@@ -17,7 +17,7 @@ CheckState(const std::ostream& out, const std::string& option, const std::string
 {
     if (!out)
     {
-        FailInput(option, ": file ", path, " cannot be written");
+        FailInput(option, ": file ", NamePath(path), " cannot be written");
     }
 }
 

@@ -87,9 +87,9 @@ MakeRoots(const Topology& topology, const PlanOptions& options)
     }
     if (chunksPerServer == 0 || chunksPerServer * nServers > TopologyBuilder::MAX_SIZE)
     {
-        FailInput("--chunks-per-server \"",
-                  options.chunksPerServer,
-                  "\": expected auto, ports or 1 to ",
+        FailInput("--chunks-per-server ",
+                  Quote(options.chunksPerServer),
+                  ": expected auto, ports or 1 to ",
                   TopologyBuilder::MAX_SIZE / nServers);
     }
     return MakeRoots(nServers, chunksPerServer);
@@ -107,7 +107,7 @@ MakeScheduler(const std::string& name, const PlanOptions& options)
     scheduler->SetAttributeFailSafe("Samples", UintegerValue(options.samples));
     if (options.online && !scheduler->SetAttributeFailSafe("Online", BooleanValue(true)))
     {
-        FailInput("--online: scheduler ", name, " makes a plan; expected hrl");
+        FailInput("--online: scheduler ", Quote(name), " makes a plan; expected hrl");
     }
     return scheduler;
 }

@@ -270,7 +270,10 @@ CheckDetails(bool isWanted, const std::string& option, const std::string& format
     const ResultWriter::Format parsed = ParseFormat(format);
     if (isWanted && parsed != ResultWriter::Format::TABLE && parsed != ResultWriter::Format::JSON)
     {
-        FailInput(option, ": has no place in --format=", format, ", expected table or json");
+        FailInput(option,
+                  ": has no place in --format=",
+                  Shorten(format),
+                  ", expected table or json");
     }
 }
 

@@ -193,7 +193,7 @@ RingRunOptions::Check() const
     ParseSize(mostBytes, "--most-bytes");
     if (share != "reserved" && share != "best-effort")
     {
-        FailInput("--share \"", share, "\": expected reserved or best-effort");
+        FailInput("--share ", Quote(share), ": expected reserved or best-effort");
     }
     if (frame < 576 || frame > 65535)
     {

@@ -350,7 +350,9 @@ class Run
     {
         if (!file)
         {
-            FailInput("--flow-monitor: file ", m_options.flowMonitor, " cannot be written");
+            FailInput("--flow-monitor: file ",
+                      NamePath(m_options.flowMonitor),
+                      " cannot be written");
         }
     }
 
@@ -557,9 +559,10 @@ AllReduceSchedule
 PlanVerified(const Topology& topology,
              const std::vector<NodeId>& roots,
              const std::string& name,
-             AllReduceScheduler& scheduler)
+             AllReduceScheduler& scheduler,
+             const PlanningProgress& progress)
 {
-    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, roots));
+    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, roots), progress);
     CheckPlan(topology, name, plan);
     return plan;
 }
@@ -572,20 +575,27 @@ PlanExperiment(const Topology& topology,
                const RunOptions& run)
 {
     const Topology network = run.Apply(topology);
+    std::optional<ProgressLine> line; // one for each plan, as nobody knows how many there will be
+    const auto makeScheduler = [&] {
+        line.emplace("planning " + network.GetName() + " " + schedulerName, run.showProgress);
+        return MakeScheduler(schedulerName, plan);
+    };
+    const PlanningProgress progress(
+        [&](const std::string& what, double share) { line->Show(what, share); });
     if (plan.chunksPerServer == "auto")
     {
-        ChunkChoice choice = ChooseChunks(
-            network,
-            [&] { return MakeScheduler(schedulerName, plan); },
-            *CreateTransport(run.transport),
-            run.frame,
-            bytes);
+        ChunkChoice choice = ChooseChunks(network,
+                                          makeScheduler,
+                                          *CreateTransport(run.transport),
+                                          run.frame,
+                                          bytes,
+                                          progress);
         CheckPlan(network, schedulerName, choice.plan);
         return {network, schedulerName, choice.scheduler, std::move(choice.plan), bytes};
     }
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(schedulerName, plan);
+    const Ptr<AllReduceScheduler> scheduler = makeScheduler();
     AllReduceSchedule schedule =
-        PlanVerified(network, MakeRoots(network, plan), schedulerName, *scheduler);
+        PlanVerified(network, MakeRoots(network, plan), schedulerName, *scheduler, progress);
     return {network, schedulerName, scheduler, std::move(schedule), bytes};
 }
 

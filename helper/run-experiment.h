@@ -122,13 +122,15 @@ struct ExperimentResult
  * @param roots the root of each chunk
  * @param name the scheduler's name, for messages
  * @param scheduler the scheduler
+ * @param progress where it says how far it has come
  * @return the plan
  * @throws InputError if the plan is not correct
  */
 AllReduceSchedule PlanVerified(const Topology& topology,
                                const std::vector<NodeId>& roots,
                                const std::string& name,
-                               AllReduceScheduler& scheduler);
+                               AllReduceScheduler& scheduler,
+                               const PlanningProgress& progress = {});
 
 /**
  * @ingroup allreduce

@@ -5,8 +5,18 @@
 #include "allreduce-test-utils.h"
 #include "fuzz/fuzzed-parsers.h"
 
+#include "ns3/allreduce-error.h"
+#include "ns3/cluster-job.h"
+#include "ns3/job-trace.h"
+#include "ns3/output-file.h"
+#include "ns3/policy-checkpoint.h"
+#include "ns3/policy-weights.h"
 #include "ns3/test.h"
+#include "ns3/topology-file.h"
+#include "ns3/topology-spec.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -39,6 +49,22 @@ Find(const std::string& name)
     });
 }
 
+/// @return the files of a parser's corpus
+std::vector<std::string>
+ReadCorpus(const FuzzedParser& parser)
+{
+    std::vector<std::string> texts;
+    const auto folder = std::string(NS_TEST_SOURCEDIR) + "/fuzz/corpus/" + parser.name;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+    {
+        std::ifstream in(entry.path());
+        std::ostringstream text;
+        text << in.rdbuf();
+        texts.push_back(text.str());
+    }
+    return texts;
+}
+
 /// What ever was found by fuzzing, and files that the programs write.
 class CorpusTestCase : public TestCase
 {
@@ -54,13 +80,9 @@ class CorpusTestCase : public TestCase
         for (const FuzzedParser& parser : GetFuzzedParsers())
         {
             uint32_t nAccepted = 0;
-            const auto folder = std::string(NS_TEST_SOURCEDIR) + "/fuzz/corpus/" + parser.name;
-            for (const auto& entry : std::filesystem::directory_iterator(folder))
+            for (const std::string& text : ReadCorpus(parser))
             {
-                std::ifstream in(entry.path());
-                std::ostringstream text;
-                text << in.rdbuf();
-                const std::string message = Refuse(parser, text.str());
+                const std::string message = Refuse(parser, text);
                 nAccepted += message.empty();
                 NS_TEST_EXPECT_MSG_EQ(FindBadManners(parser, message), "", message);
             }
@@ -154,12 +176,139 @@ class HostileInputTestCase : public TestCase
         Check("policy", R"({"format": "allreduce-policy", "version": 2.5})", "version 2.5");
     }
 
+    /// @return the shipped policy, another number in the place of the first weight
+    std::string MakePolicy(const std::string& weight)
+    {
+        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../policies/hrl.json");
+        std::ostringstream text;
+        text << in.rdbuf();
+        std::string policy = text.str();
+        const std::string key = "\"weights\":[";
+        const std::size_t begin = policy.find(key) + key.size();
+        return policy.replace(begin, policy.find(',', begin) - begin, weight);
+    }
+
+    void CheckWeights()
+    {
+        NS_TEST_EXPECT_MSG_EQ(Refuse(Find("policy"), MakePolicy("0.5")), "", "a finite weight");
+        Check("policy", MakePolicy("1e39"), "weight 0 is 1e+39");
+        Check("policy", MakePolicy("-1e300"), "weight 0 is -1e+300");
+        Check("policy", MakePolicy("null"), "weight 0 is null");
+        Check("policy", MakePolicy("1e999"), "number overflow");
+        Check("policy", MakePolicy("NaN"), "the-file");
+        Check("policy", MakePolicy("Infinity"), "the-file");
+    }
+
     void DoRun() override
     {
+        CheckWeights();
         CheckDepth();
         CheckLength();
         CheckLinks();
         CheckKeys();
+    }
+};
+
+/// However long a word is that somebody wrote, messages stay short.
+class LongWordTestCase : public TestCase
+{
+  public:
+    LongWordTestCase()
+        : TestCase("words of 20 kB")
+    {
+    }
+
+  private:
+    static constexpr std::size_t LENGTH = 20000; //!< of a word
+
+    void Check(const FuzzedParser& parser, const std::string& text)
+    {
+        const std::string message = Refuse(parser, text);
+        NS_TEST_EXPECT_MSG_EQ(FindBadManners(parser, message), "", message.substr(0, 400));
+        // Some name all keys or columns that there are.
+        const bool isList = message.find("unknown key") != std::string::npos ||
+                            message.find("column") != std::string::npos;
+        NS_TEST_EXPECT_MSG_EQ((message.size() <= 300 || isList),
+                              true,
+                              parser.name << ": " << message.size()
+                                          << " characters: " << message.substr(0, 400));
+    }
+
+    /// Put long words into the place of each of the first words of a file, and beside it.
+    void CheckWords(const FuzzedParser& parser, const std::string& text)
+    {
+        constexpr uint32_t MOST_WORDS = 150;
+        const auto isOfWord = [](unsigned char c) { return std::isalnum(c) || c == '.'; };
+        auto begin = text.begin();
+        for (uint32_t i = 0; i < MOST_WORDS; ++i)
+        {
+            begin = std::find_if(begin, text.end(), isOfWord);
+            const auto end = std::find_if_not(begin, text.end(), isOfWord);
+            for (const char letter : {'1', 'x', '-', '\t'})
+            {
+                const std::string word(LENGTH, letter);
+                Check(parser,
+                      std::string(text.begin(), begin) + word + std::string(end, text.end()));
+                Check(parser, std::string(text.begin(), end) + word + std::string(end, text.end()));
+                Check(parser,
+                      std::string(text.begin(), begin) + "\"" + word + "\"" +
+                          std::string(end, text.end()));
+            }
+            begin = end;
+            if (begin == text.end())
+            {
+                return;
+            }
+        }
+    }
+
+    void CheckPaths()
+    {
+        const std::string path(LENGTH, 'x');
+        const std::string messages[] = {GetError([&] { ReadTopologyFile(path); }),
+                                        GetError([&] { ReadJobFile(path); }),
+                                        GetError([&] { ReadCheckpoint(path); }),
+                                        GetError([&] { OutputFile("--log", path); }),
+                                        GetError([&] { ParseTopology("file:" + path); })};
+        for (const std::string& message : messages)
+        {
+            NS_TEST_EXPECT_MSG_EQ(Contains(message, "cannot be"), true, message.substr(0, 400));
+            NS_TEST_EXPECT_MSG_LT(message.size(), 300, message.substr(0, 400));
+        }
+        NS_TEST_EXPECT_MSG_EQ(NamePath("a\nb"), "a?b", "one line");
+        NS_TEST_EXPECT_MSG_EQ(NamePath(path + "/y.json").substr(195),
+                              "x/y.json",
+                              "the end of a path says most");
+    }
+
+    void CheckNames()
+    {
+        const std::string name(LENGTH, 'x');
+        Job job;
+        job.name = name;
+        NS_TEST_EXPECT_MSG_LT(GetError([&] { CheckJob(job); }).size(), 300, "a job");
+        for (const char* text :
+             {"{\"name\": \"%\", \"servers\": 1, \"switches\": 0, \"links\": []}",
+              "{\"name\": \"%\", \"servers\": 3, \"switches\": 0, "
+              "\"links\": [[0, 1], [0, 7]]}"})
+        {
+            const std::string file = text;
+            const std::size_t place = file.find('%');
+            Check(Find("topology"), file.substr(0, place) + name + file.substr(place + 1));
+        }
+    }
+
+    void DoRun() override
+    {
+        for (const FuzzedParser& parser : GetFuzzedParsers())
+        {
+            for (const std::string& text : ReadCorpus(parser))
+            {
+                CheckWords(parser, text);
+            }
+        }
+        CheckPaths();
+        CheckNames();
     }
 };
 
@@ -171,6 +320,7 @@ class HostileInputTestSuite : public TestSuite
     {
         AddTestCase(new HostileInputTestCase);
         AddTestCase(new CorpusTestCase);
+        AddTestCase(new LongWordTestCase);
     }
 };
 

@@ -12,16 +12,21 @@
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/point-to-point-net-device.h"
 #include "ns3/run-experiment.h"
 #include "ns3/run-options.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/topology-helper.h"
+#include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -296,6 +301,39 @@ class PatienceTestCase : public DataCentreTestCase
         Run("bcube:2,1", "60ms", 0);
         Run("bcube:2,1", "3ms", 0.05);
         Run("jellyfish:8,3,1,3", "100ms", 0);
+        TestFullWindow();
+        TestSmallTransfers();
+    }
+
+    /// Who has sent one packet need not wait as long as for a window full of them.
+    void TestSmallTransfers()
+    {
+        const Topology clean = WithUnitRate(ParseTopology("bcube:2,1"), 100'000'000);
+        std::vector<Link> links = clean.GetLinks();
+        for (Link& link : links)
+        {
+            link.errorRate = 0.1;
+        }
+        const auto result =
+            RunExperiment(MakeExperiment(clean.WithLinks("lossy", links), "greedy", 100, 1),
+                          MakeOptions("raw", "barrier"));
+        const double frameSeconds = 8.0 * 9000 / 100e6;
+        const double window = 16 * frameSeconds; // at least: what two acknowledgements stand for
+        NS_TEST_EXPECT_MSG_GT(result.nResent, 0, "something is lost");
+        NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 4 * window, "but soon sent again");
+    }
+
+    /// More than TCP's sequence numbers allow would have to be under way to fill these paths.
+    void TestFullWindow()
+    {
+        const Topology topology = WithUnitRate(ParseTopology("bcube:2,0"), 100'000'000'000);
+        for (const char* delay : {"40ms", "60ms", "80ms", "300ms"})
+        {
+            const auto result = RunExperiment(
+                MakeExperiment(WithDelay(topology, ParseTime(delay)), "ring", 1000, 1),
+                MakeOptions("tcp", "barrier"));
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", delay << " at 100 Gb/s");
+        }
     }
 };
 
@@ -387,12 +425,50 @@ class BackgroundTestCase : public DataCentreTestCase
         Simulator::Destroy();
     }
 
+    /// If all took the first of equal paths, links between switches would have to carry 1.6 times
+    /// what they can.
+    void CheckSpread()
+    {
+        RunOptions options = MakeOptions("raw", "barrier");
+        options.faults.background = "0.5";
+        const Experiment experiment = MakeExperiment(ParseTopology("fattree:4"), "ring", 1 << 20);
+        const auto result = RunExperiment(experiment, options);
+        double most = 0;
+        for (const LinkUse& use : result.links)
+        {
+            const bool isInside =
+                !experiment.topology.IsServer(experiment.topology.GetSource(use.link));
+            most = std::max(most, isInside ? use.utilization : 0);
+        }
+        NS_TEST_EXPECT_MSG_LT(most, 0.95, "no link is full");
+    }
+
+    /// Traffic of fast ports would fill a slow link twenty times over, and nothing would get
+    /// through.
+    void CheckSlowLink()
+    {
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "ring", 100'000);
+        RunOptions options = MakeOptions("raw", "barrier");
+        options.queue = 5;
+        options.faults.background = "0.3";
+        options.faults.slow = {"0-9:50"};
+        Experiment slow = experiment;
+        slow.topology = options.Apply(experiment.topology);
+        const auto result = RunExperiment(slow, options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "something gets through");
+        NS_TEST_EXPECT_MSG_LT(result.measuredSeconds,
+                              5 * result.predictedSeconds,
+                              "as much as over other links");
+    }
+
     void DoRun() override
     {
         for (const double load : {0.05, 0.2, 0.5})
         {
             CheckOfferedLoad(load);
         }
+        CheckSlowLink();
+        CheckSpread();
         const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 4 << 20);
         for (const std::string& transport : TRANSPORTS)
         {
@@ -408,6 +484,106 @@ class BackgroundTestCase : public DataCentreTestCase
                                       transport << " is slower with load " << load);
                 before = 1.05 * result.measuredSeconds;
             }
+        }
+    }
+};
+
+/// Packets that found a queue full are counted, all of them and no others.
+class DroppedTestCase : public DataCentreTestCase
+{
+  public:
+    DroppedTestCase()
+        : DataCentreTestCase("dropped packets")
+    {
+    }
+
+  private:
+    /// Where packets are, by nobody's word but that of those who pass them on.
+    struct Passage
+    {
+        uint64_t nOffered{0};              //!< given to IP, or to a device if there is no IP
+        uint64_t nSent{0};                 //!< that went onto a wire
+        std::map<uint32_t, uint32_t> left; //!< by device: in its queue
+    };
+
+    static void CountOfferedToDevice(Passage* passage, Ptr<const Packet>)
+    {
+        ++passage->nOffered;
+    }
+
+    static void CountOfferedToIp(Passage* passage, Ptr<const Packet>, Ptr<Ipv4>, uint32_t)
+    {
+        ++passage->nOffered;
+    }
+
+    static void CountSent(Passage* passage, Ptr<const Packet>)
+    {
+        ++passage->nSent;
+    }
+
+    static void NoteLeft(uint32_t* left, uint32_t, uint32_t now)
+    {
+        *left = now;
+    }
+
+    static void Watch(const TopologyHelper& network, bool hasIp, Passage& passage)
+    {
+        const Topology& topology = network.GetTopology();
+        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        {
+            const auto device = DynamicCast<PointToPointNetDevice>(network.GetDevice(link));
+            device->TraceConnectWithoutContext("PhyTxBegin",
+                                               MakeBoundCallback(&CountSent, &passage));
+            device->GetQueue()->TraceConnectWithoutContext(
+                "PacketsInQueue",
+                MakeBoundCallback(&NoteLeft, &passage.left[link]));
+            if (!hasIp)
+            {
+                device->TraceConnectWithoutContext(
+                    "MacTx",
+                    MakeBoundCallback(&CountOfferedToDevice, &passage));
+            }
+        }
+        for (NodeId node = 0; node < topology.GetNNodes() && hasIp; ++node)
+        {
+            network.GetNode(node)->GetObject<Ipv4L3Protocol>()->TraceConnectWithoutContext(
+                "Tx",
+                MakeBoundCallback(&CountOfferedToIp, &passage));
+        }
+    }
+
+    void DoRun() override
+    {
+        const Topology clean = WithUnitRate(ParseTopology("jellyfish:4,2,2,1"), 500'000'000);
+        std::vector<Link> links = clean.GetLinks();
+        for (Link& link : links)
+        {
+            link.errorRate = 0.002; // what is lost on a wire found no queue full
+        }
+        const Experiment experiment =
+            MakeExperiment(clean.WithLinks("lossy", links), "ps", 1 << 18);
+        for (const std::string& transport : TRANSPORTS)
+        {
+            Passage passage;
+            RunOptions options = MakeOptions(transport, "dependency");
+            options.queue = 5;
+            // Its datagrams go past whoever watches devices only.
+            options.faults.background = transport == "raw" ? "0" : "0.3";
+            options.prepare = [&](const TopologyHelper& network) {
+                Watch(network, transport != "raw", passage);
+                return nullptr;
+            };
+            const auto result = RunExperiment(experiment, options);
+            uint64_t nLeft = 0;
+            for (const auto& [link, nPackets] : passage.left)
+            {
+                nLeft += nPackets;
+            }
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", transport);
+            NS_TEST_EXPECT_MSG_GT(result.nDropped, 0, transport << ": something is dropped");
+            NS_TEST_EXPECT_MSG_EQ(result.nDropped,
+                                  passage.nOffered - passage.nSent - nLeft,
+                                  transport << ": all that did not get onto a wire");
         }
     }
 };
@@ -730,6 +906,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new PredictionTestCase);
         AddTestCase(new EventsTestCase);
         AddTestCase(new BackgroundTestCase);
+        AddTestCase(new DroppedTestCase);
         AddTestCase(new SlowLinkTestCase);
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);

@@ -97,16 +97,17 @@ class SoakDraw
                                          "random"});
         const Topology plain = spec == "random" ? DrawNetwork(m_seed, 8) : ParseTopology(spec);
         std::vector<Link> links = plain.GetLinks();
-        // Background traffic over long delays or fast links would take minutes to simulate.
-        m_hasBackground = spec != "random" && Draw(m_random, 5) == 0;
-        const int64_t delay =
-            m_hasBackground ? 1000 : std::llround(std::pow(10, 3 + Draw(m_random, 501) / 100.0));
+        m_hasBackground = Draw(m_random, 5) == 0;
+        const int64_t delay = std::llround(std::pow(10, 3 + Draw(m_random, 501) / 100.0));
         const double loss = Draw(m_random, 3) == 0 ? 0.001 * (1 + Draw(m_random, 20)) : 0;
         const bool keepsDelays = spec == "random" && Draw(m_random, 2) == 0;
+        // Background traffic of fast links for the time of long delays would take minutes to
+        // simulate: links get slower, so that about as many packets are sent.
+        const uint64_t divisor = m_hasBackground ? 100 + delay / 10'000 : 1;
         for (Link& link : links)
         {
             link.delayNs = keepsDelays ? link.delayNs : delay;
-            link.rateBps = m_hasBackground ? link.rateBps / 100 : link.rateBps;
+            link.rateBps /= divisor;
             link.errorRate = loss;
         }
         return plain.WithLinks(spec, links);
@@ -114,8 +115,7 @@ class SoakDraw
 
     void DrawSlow(SoakCase& drawn)
     {
-        // Background traffic over a slow link fills it, and next to nothing else gets through.
-        const uint32_t nSlow = m_hasBackground ? 0 : Draw(m_random, 3);
+        const uint32_t nSlow = Draw(m_random, 3);
         for (uint32_t i = 0; i < nSlow; ++i)
         {
             drawn.options.faults.slow.push_back(FormatEnds(DrawLink(drawn)) + ":" +
@@ -123,8 +123,7 @@ class SoakDraw
         }
         if (m_hasBackground)
         {
-            drawn.options.faults.background = Choose({"0.1", "0.2", "0.3"});
-            drawn.options.queue = std::max(drawn.options.queue, 20u);
+            drawn.options.faults.background = Choose({"0.1", "0.3", "0.5"});
         }
     }
 

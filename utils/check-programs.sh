@@ -467,6 +467,50 @@ END
     check "train: no such file" refuses '/nowhere: cannot be opened' $program --config=/nowhere
     check "train: nothing to resume" refuses 'none.json.state: not there' $program --resume --out=none.json
     check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
+    check_damaged_states
+}
+
+# Usage: changes_state PATTERN REPLACEMENT: makes bad.json.state of a.json.state; its check sums are right.
+changes_state()
+{
+    python3 - "$@" <<'END'
+import re, sys, zipfile
+pattern, replacement = (argument.encode() for argument in sys.argv[1:])
+count = 0
+with zipfile.ZipFile("a.json.state") as whole, zipfile.ZipFile("bad.json.state", "w") as bad:
+    for record in whole.infolist():
+        data = whole.read(record)
+        changed, n = re.subn(pattern, lambda match: replacement.ljust(len(match[0])), data, count=1)
+        bad.writestr(record, changed)
+        count += n
+assert count > 0, "no such text"
+END
+}
+
+# Usage: refuses_state PATTERN: bad.json.state
+refuses_state()
+{
+    refuses "training state bad.json.state: $1" allreduce-train --config=small.json --iterations=3 --out=bad.json --resume
+}
+
+check_damaged_states()
+{
+    head -c 100000 a.json.state >bad.json.state
+    check "train: a state that is cut short" refuses_state 'not there, cut short'
+    head -c 100000 /dev/zero >bad.json.state
+    check "train: a state of zeros" refuses_state 'not there, cut short'
+    : >bad.json.state
+    check "train: an empty state" refuses_state 'not there, cut short'
+    changes_state '"possible senders' '"possible zenders'
+    check "train: a state of another version" refuses_state 'made with other features'
+    changes_state '"seed":' '"sead":'
+    check "train: a state of another training" refuses_state 'made with another configuration'
+    changes_state '"iteration":' '"iterbtion":'
+    check "train: a state without iteration" refuses_state 'damaged'
+    changes_state '"iteration":[0-9]+' '"iteration":-'
+    check "train: a state that is not JSON" refuses_state 'damaged'
+    changes_state ',[-0-9.e]+\]' ']'
+    check "train: a state that lacks a weight" refuses_state 'damaged'
 }
 
 # Usage: leaves_no_workers SIGNAL: of a comparison that is stopped in the middle.
@@ -498,6 +542,17 @@ check_lost_output()
     ln -s /dev/full full-server-0-0.pcap
     check "run: packets to a full device" refuses '--pcap: file full-server-0-0.pcap cannot be written' \
         allreduce-run --topology=bcube:2,0 --bytes=100kB --pcap=full
+    if [[ $(ldd "$bin/allreduce-run") == *netanim* ]]; then
+        ln -s /dev/full full.xml
+        check "run: an animation to a full device" refuses '--anim: file full.xml cannot be written' \
+            allreduce-run --topology=bcube:2,0 --bytes=100kB --anim=full.xml
+        check "run: an animation on a disk that gets full" refuses_when_full '--anim: file cut.xml cannot be written' \
+            allreduce-run --topology=bcube:2,0 --bytes=1MB --anim=cut.xml
+    fi
+    check "run: packets on a disk that gets full" refuses_when_full '--pcap: file cut-.*pcap cannot be written' \
+        allreduce-run --topology=bcube:2,0 --bytes=1MB --pcap=cut
+    [[ -x $bin/allreduce-train ]] || return 0
+    check "train: standard output to a full device" fills_up allreduce-train
     check "train: a log to a full device" refuses '--log: file /dev/full cannot be written' \
         allreduce-train --config=small.json --iterations=1 --out=full.json --log=/dev/full
     check "train: a policy to a full device" refuses 'file /dev/full: cannot be written' \
@@ -506,12 +561,21 @@ check_lost_output()
     check "train: cannot write" refuses 'file /nowhere/x: cannot be written' allreduce-train --out=/nowhere/x
 }
 
+# Usage: refuses_when_full PATTERN PROGRAM OPTION...: where no file gets larger than 16 KiB.
+refuses_when_full()
+(
+    trap '' XFSZ
+    ulimit -f 16
+    refuses "$@"
+)
+
 # Usage: fills_up PROGRAM OPTION...: on something small.
 fills_up()
 {
     local status=0 small=("--topology=bcube:2,0")
     [[ $1 != allreduce-cluster ]] || small=(--generate=2 --slots=5 --policy=gadget)
     [[ $1 != allreduce-compare ]] || small+=(--scheduler=ring --sizes=1KiB)
+    [[ $1 != allreduce-train ]] || small=(--config=small.json --iterations=1 --out=full.json)
     "$bin/$1" "${small[@]}" "${@:2}" >/dev/full 2>full.err || status=$?
     ((status == 2)) && grep -q 'standard output cannot be written' full.err
 }
@@ -548,6 +612,16 @@ check_options()
     check "options: a file's name" refuses 'perhaps file:network.json' allreduce-plan --topology=network.json
     cp a.json $'\xff.json'
     check "options: a name that is not UTF-8" is_json allreduce-plan --topology=file:$'\xff.json' --format=json
+    local program option long
+    long=$(head -c 20000 /dev/zero | tr '\0' x)
+    for option in topology scheduler chunks-per-server bytes transport sync rate delay fail slow format anim; do
+        check "options: 20 kB of --$option" refuses '^.{,300}$' allreduce-run "--$option=$long"
+    done
+    for program in run:"$long" run:ns3::TcpSocketBase::MinRto train:config train:out cluster:jobs plan:msccl-in; do
+        option=${program#*:}
+        [[ ! -x $bin/allreduce-${program%%:*} ]] ||
+            check "options: 20 kB in ${program:0:20}" refuses '^.{,300}$' "allreduce-${program%%:*}" "--$option=$long"
+    done
     check "options: too slow" refuses 'would take .* of simulated time' allreduce-run --rate=1bps --bytes=1GiB
 }
 

@@ -4,6 +4,7 @@
 
 #include "background-traffic.h"
 
+#include "ns3/bit-mix.h"
 #include "ns3/double.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
@@ -21,6 +22,55 @@ namespace
 {
 
 constexpr uint32_t IP_AND_UDP_BYTES = 20 + 8;
+constexpr uint32_t UNREACHED = UINT32_MAX;
+
+/// @return by node: links from a server to it
+std::vector<uint32_t>
+CountHops(const Topology& topology, NodeId server)
+{
+    std::vector<uint32_t> hops(topology.GetNNodes(), UNREACHED);
+    hops[server] = 0;
+    std::vector<NodeId> reached{server};
+    for (std::size_t i = 0; i < reached.size(); ++i)
+    {
+        for (const Topology::Port& port : topology.GetPorts(reached[i]))
+        {
+            if (hops[port.neighbor] == UNREACHED)
+            {
+                hops[port.neighbor] = hops[reached[i]] + 1;
+                reached.push_back(port.neighbor);
+            }
+        }
+    }
+    return hops;
+}
+
+/// Of equal paths different ones are chosen for different servers: if all took the first, the links
+/// that it has in common with others would be full.
+/// @return a shortest path between two servers @param hops as CountHops counts them for the first
+Path
+ChoosePath(const Topology& topology,
+           NodeId server,
+           const std::vector<uint32_t>& hops,
+           NodeId target)
+{
+    Path path{target};
+    while (hops[path.back()] > 0)
+    {
+        std::vector<NodeId> nearer;
+        for (const Topology::Port& port : topology.GetPorts(path.back()))
+        {
+            if (hops[port.neighbor] < hops[path.back()])
+            {
+                nearer.push_back(port.neighbor);
+            }
+        }
+        const auto chance = MixBits(MixBits(MixBits(server) + target) + path.back());
+        path.push_back(nearer[chance % nearer.size()]);
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+}
 
 } // namespace
 
@@ -112,41 +162,48 @@ void
 BackgroundTraffic::FindPaths()
 {
     const Topology& topology = m_network->GetTopology();
-    std::vector<Path> paths(topology.GetNNodes());
-    paths[m_server] = {m_server};
-    std::vector<NodeId> reached{m_server};
-    for (std::size_t i = 0; i < reached.size(); ++i)
+    const std::vector<uint32_t> hops = CountHops(topology, m_server);
+    uint64_t portRate = 0;
+    for (const Topology::Port& port : topology.GetPorts(m_server))
     {
-        for (const Topology::Port& port : topology.GetPorts(reached[i]))
-        {
-            Path& path = paths[port.neighbor];
-            if (path.empty())
-            {
-                path = paths[reached[i]];
-                path.push_back(port.neighbor);
-                reached.push_back(port.neighbor);
-            }
-        }
+        portRate = std::max(portRate, m_network->GetRate(port.out));
     }
     m_paths.resize(topology.GetNServers());
+    m_shares.resize(topology.GetNServers());
     for (NodeId target = 0; target < topology.GetNServers(); ++target)
     {
-        if (paths[target].size() > 1)
+        if (target != m_server && hops[target] != UNREACHED)
         {
-            m_paths[target] = m_network->MakePathTag(paths[target]);
+            const Path path = ChoosePath(topology, m_server, hops, target);
+            m_paths[target] = m_network->MakePathTag(path);
+            m_shares[target] = GetShare(path, portRate);
             m_targets.push_back(target);
         }
     }
+}
+
+double
+BackgroundTraffic::GetShare(const Path& path, uint64_t portRate) const
+{
+    uint64_t slowest = portRate;
+    for (const DirectedLinkId link : m_network->GetLinks(path))
+    {
+        slowest = std::min(slowest, m_network->GetRate(link));
+    }
+    return static_cast<double>(slowest) / portRate;
 }
 
 void
 BackgroundTraffic::SendOne()
 {
     const NodeId target = m_targets[m_targetRandom->GetInteger(0, m_targets.size() - 1)];
-    const Ptr<Packet> packet = Create<Packet>(m_packetSize);
-    packet->AddPacketTag(m_paths[target]);
-    m_socket->SendTo(packet, 0, InetSocketAddress(m_network->GetServerAddress(target), PORT));
-    m_bytesSent += m_packetSize;
+    if (m_targetRandom->GetValue(0, 1) < m_shares[target])
+    {
+        const Ptr<Packet> packet = Create<Packet>(m_packetSize);
+        packet->AddPacketTag(m_paths[target]);
+        m_socket->SendTo(packet, 0, InetSocketAddress(m_network->GetServerAddress(target), PORT));
+        m_bytesSent += m_packetSize;
+    }
     m_next = Simulator::Schedule(Seconds(m_gapRandom->GetValue(m_meanGap, 0)),
                                  &BackgroundTraffic::SendOne,
                                  this);

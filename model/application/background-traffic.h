@@ -23,8 +23,10 @@ namespace ns3::allreduce
  * @brief UDP datagrams from a server to random others, at random times.
  *
  * The times between datagrams are exponential, so that the server uses the share Load of the rate
- * of its ports on average. Datagrams take a shortest path. Every server that is sent to must run
- * this application, too.
+ * of its ports on average. Datagrams take shortest paths; of equal ones, those to different servers
+ * take different ones. Where a path has a link that is slower than the server's ports, as much less
+ * is sent along it: else the traffic of fast ports would fill the slow link, and nothing else would
+ * get through. Every server that is sent to must run this application, too.
  */
 class BackgroundTraffic : public Application
 {
@@ -60,6 +62,7 @@ class BackgroundTraffic : public Application
     void StopApplication() override;
 
     void FindPaths();
+    double GetShare(const Path& path, uint64_t portRate) const;
     void SendOne();
     void Discard(Ptr<Socket> socket);
 
@@ -68,6 +71,7 @@ class BackgroundTraffic : public Application
     NodeId m_server{0};                         //!< which server this is
     std::vector<PinnedPathTag> m_paths;         //!< by target
     std::vector<NodeId> m_targets;              //!< servers that can be reached
+    std::vector<double> m_shares;               //!< by target: of its datagrams that are sent
     uint32_t m_packetSize{0};                   //!< bytes in a datagram
     double m_meanGap{0};                        //!< seconds between datagrams
     uint64_t m_bytesSent{0};                    //!< see GetBytesSent

@@ -40,14 +40,18 @@ ChooseChunks(const Topology& topology,
              const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
              const AllReduceTransport& transport,
              uint32_t mtu,
-             uint64_t bytes)
+             uint64_t bytes,
+             const PlanningProgress& progress)
 {
     const auto tryOut = [&](uint32_t chunksPerServer) {
         ChunkChoice choice;
         choice.chunksPerServer = chunksPerServer;
         choice.scheduler = makeScheduler();
         const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
-        choice.plan = Plan(*choice.scheduler, AllReduceState(topology, roots));
+        const PlanningProgress part =
+            progress.GetPart(0, 1, std::to_string(chunksPerServer) + " chunks per server");
+        choice.plan = Plan(*choice.scheduler, AllReduceState(topology, roots), part);
+        part.Show("predicting its time", 0);
         choice.predictedSeconds = PredictSeconds(topology, transport, mtu, choice.plan, bytes);
         return choice;
     };

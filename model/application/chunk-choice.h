@@ -43,6 +43,7 @@ struct ChunkChoice
  * @param transport how data is cut into frames; it need not be open
  * @param mtu largest packet on the links
  * @param bytes size of the gradient
+ * @param progress where it is said how far the present plan has come
  * @return the choice
  * @throws InputError if the scheduler cannot plan
  */
@@ -50,7 +51,8 @@ ChunkChoice ChooseChunks(const Topology& topology,
                          const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
                          const AllReduceTransport& transport,
                          uint32_t mtu,
-                         uint64_t bytes);
+                         uint64_t bytes,
+                         const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

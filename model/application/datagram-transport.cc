@@ -101,7 +101,8 @@ DatagramTransport::SetTimes(Flow& flow)
     flow.interval = Seconds(interval);
     // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
-    flow.timeout = Seconds(4 * (roundTrip + flow.window * interval));
+    const uint32_t mostUnderWay = std::min(flow.window, flow.nPackets);
+    flow.timeout = Seconds(4 * (roundTrip + mostUnderWay * interval));
     m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
 }
 

@@ -30,6 +30,8 @@ constexpr uint32_t TIMESTAMP_BYTES = 12;
 constexpr uint32_t PPP_BYTES = 2;
 /// Most that the window of a SYN can say, which is not scaled.
 constexpr uint32_t LARGEST_FIRST_WINDOW = 65535;
+/// Most that any window can be: beyond it TCP could not tell old data from new.
+constexpr uint32_t LARGEST_WINDOW = 1 << 30;
 
 /// How often a segment is sent again before silence means that nothing gets through.
 constexpr uint32_t MANY_ATTEMPTS = 10;
@@ -273,7 +275,8 @@ TcpTransport::ComputeWindows(const Topology& topology, uint32_t mtu, const Path&
         // What fills the path, what waits for an acknowledgement, and as much for those of others
         // in whose way it is.
         const double filling = std::ceil(roundTrip / interval) + 3 * ackEvery;
-        windows.buffer = std::max<double>(m_bufferFrames, filling);
+        windows.buffer = std::min<double>(std::max<double>(m_bufferFrames, filling),
+                                          LARGEST_WINDOW / format.payload);
         windows.seconds = roundTrip + windows.buffer * interval;
     }
     windows.congestion = congestion;

@@ -21,7 +21,7 @@ RequireSeconds(const Job& job, const char* what, double seconds)
 {
     if (!(seconds >= 0 && std::isfinite(seconds)))
     {
-        FailInput("job \"", job.name, "\": ", what, " is ", seconds, ", expected 0 or more");
+        FailInput("job ", Quote(job.name), ": ", what, " is ", seconds, ", expected 0 or more");
     }
 }
 
@@ -30,7 +30,7 @@ RequirePositive(const Job& job, const char* what, double value)
 {
     if (!(value > 0 && std::isfinite(value)))
     {
-        FailInput("job \"", job.name, "\": ", what, " is ", value, ", expected more than 0");
+        FailInput("job ", Quote(job.name), ": ", what, " is ", value, ", expected more than 0");
     }
 }
 

@@ -148,7 +148,7 @@ ReadHeader(const std::string& line)
         }
         if (std::find(header.begin(), header.end(), &*column) != header.end())
         {
-            FailInput("column \"", name, "\" is there twice");
+            FailInput("column ", Quote(name), " is there twice");
         }
         header.push_back(&*column);
     }
@@ -225,9 +225,9 @@ ReadJobFile(const std::string& path)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("job file ", path, ": cannot be opened");
+        FailInput("job file ", NamePath(path), ": cannot be opened");
     }
-    return ReadJobs(in, path);
+    return ReadJobs(in, NamePath(path));
 }
 
 void

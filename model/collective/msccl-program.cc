@@ -338,9 +338,9 @@ class ProgramReader
         step.type = FindMscclType(element.GetText("type"));
         if (!step.type)
         {
-            element.Fail("type=\"",
-                         element.GetText("type"),
-                         "\", expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
+            element.Fail("type=",
+                         Quote(element.GetText("type")),
+                         ", expected s, r, rcs, rrs, rrc, rrcs, cpy, re or nop");
         }
         step.count = step.type->name == std::string("nop")
                          ? 0
@@ -374,7 +374,7 @@ class ProgramReader
         const std::string name = element.GetText(prefix + "buf");
         if (name != "i" && name != "o" && name != "s")
         {
-            element.Fail(prefix, "buf=\"", name, "\", expected i, o or s");
+            element.Fail(prefix, "buf=", Quote(name), ", expected i, o or s");
         }
         const MscclGpu& sizes = m_program.gpus[gpu];
         const int64_t size =

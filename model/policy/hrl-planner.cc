@@ -62,9 +62,11 @@ class MiddlePlanner
 
     /// Plan from a middle, and keep the plan if it is shorter.
     /// @param middle the middle @param nRounds hoped for @param seed breaks ties
-    void Try(PlanMiddle middle, uint32_t nRounds, uint64_t seed)
+    /// @param progress where to say how far it has come
+    void Try(PlanMiddle middle, uint32_t nRounds, uint64_t seed, const PlanningProgress& progress)
     {
         m_options.seed = seed;
+        m_options.progress = progress.GetPart(0, middle.isSymmetric ? 1 : 0.5);
         std::vector<PlanningEnvironment::Departure> departures;
         const std::vector<WorkloadList> second = PlanHalf(middle, nRounds, &departures);
         std::vector<WorkloadList> plan;
@@ -78,6 +80,7 @@ class MiddlePlanner
             {
                 middle.parents[chunk][server] = NO_SERVER;
             }
+            m_options.progress = progress.GetPart(0.5, 1);
             const std::vector<ChunkId> none(m_roots.size(), NO_CHUNK);
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
@@ -198,6 +201,10 @@ PlanFromMiddle(const Topology& topology,
     {
         planner.SetEndings(std::min(MOST_ENDINGS, nTries + 1));
     }
+    const bool hasForest = nTransfers <= MOST_TRANSFERS_FOREST;
+    const uint32_t nSteps = nTries + !isBareEnough + hasForest;
+    const double shareOfTries = GetSearchEffort(2 * nTransfers, searchEffort) > 0 ? 0.5 : 1;
+    const PlanningProgress progress = options.progress.GetPart(0, shareOfTries);
     for (uint32_t i = 0; i < nTries && planner.IsWorthwhile(bound); ++i)
     {
         // Longer plans have smaller cores, which are easier to serve: try all lengths that are
@@ -210,24 +217,30 @@ PlanFromMiddle(const Topology& topology,
         const uint32_t nRounds = isBareEnough ? bound : bound + i * (1 + bound / 24) % nLengths;
         planner.Try(isBareEnough ? bare : ChooseMiddle(topology, roots, nRounds, options.seed + i),
                     nRounds,
-                    options.seed + i);
+                    options.seed + i,
+                    progress.GetPart("try", i, nSteps));
     }
     if (!isBareEnough && planner.IsWorthwhile(leastOfBare))
     {
-        planner.Try(bare, leastOfBare, options.seed);
+        planner.Try(bare, leastOfBare, options.seed, progress.GetPart("try", nTries, nSteps));
     }
-    if (nTransfers <= MOST_TRANSFERS_FOREST && planner.IsWorthwhile(bound))
+    if (hasForest && planner.IsWorthwhile(bound))
     {
         const uint32_t nForests =
             std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
-        planner.Keep(PlanForest(topology, roots, options.seed, nForests));
+        planner.Keep(PlanForest(topology,
+                                roots,
+                                options.seed,
+                                nForests,
+                                progress.GetPart("try", nSteps - 1, nSteps)));
     }
     return ShortenBySearch(topology,
                            roots,
                            std::move(planner.GetBest()),
                            bound,
                            searchEffort,
-                           options.seed);
+                           options.seed,
+                           options.progress.GetPart(shareOfTries, 1));
 }
 
 std::vector<WorkloadList>

@@ -14,6 +14,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace ns3::allreduce
 {
@@ -169,8 +170,13 @@ std::vector<WorkloadList>
 HrlScheduler::FindShortest(const RolloutPlanner& makePlan) const
 {
     std::vector<std::vector<WorkloadList>> plans(m_samples);
-    RunParallel(m_samples,
-                [&](uint32_t sample) { plans[sample] = makePlan(MakeRolloutOptions(sample)); });
+    std::atomic<uint32_t> nReady{0};
+    RunParallel(m_samples, [&](uint32_t sample) {
+        RolloutOptions options = MakeRolloutOptions(sample);
+        options.progress = m_samples == 1 ? GetProgress() : PlanningProgress();
+        plans[sample] = makePlan(options);
+        GetProgress().GetPart("sample", nReady++, m_samples).Show("", 1);
+    });
     // Of equal plans the first sample's, whichever was ready first.
     return *std::min_element(plans.begin(), plans.end(), [](const auto& x, const auto& y) {
         return x.size() < y.size();

@@ -148,7 +148,7 @@ WriteFileAtomically(const std::string& path, const std::string& text)
     out.close();
     if (!out || (isReplaced && std::rename(part.c_str(), path.c_str()) != 0))
     {
-        FailInput("file ", path, ": cannot be written");
+        FailInput("file ", NamePath(path), ": cannot be written");
     }
 }
 
@@ -156,10 +156,11 @@ void
 CheckWritable(const std::string& path)
 {
     const std::string part = IsFileOrNothing(path) ? path + ".part" : path;
-    const bool isThere = std::filesystem::exists(part);
+    std::error_code error; // a name that is too long, say: then it cannot be opened either
+    const bool isThere = std::filesystem::exists(part, error);
     if (!std::ofstream(part, std::ios::app))
     {
-        FailInput("file ", path, ": cannot be written");
+        FailInput("file ", NamePath(path), ": cannot be written");
     }
     if (!isThere)
     {
@@ -192,9 +193,9 @@ ReadCheckpoint(const std::string& path)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("policy ", path, ": cannot be opened");
+        FailInput("policy ", NamePath(path), ": cannot be opened");
     }
-    return ReadCheckpoint(in, path);
+    return ReadCheckpoint(in, NamePath(path));
 }
 
 PolicyWeights

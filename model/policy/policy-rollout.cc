@@ -53,6 +53,7 @@ class Rollout
     {
         std::vector<WorkloadList> plan;
         const uint32_t needed = m_environment.GetRoundsNeeded();
+        const double nTransfers = m_environment.GetNTransfersLeft();
         PlanningEnvironment::RoundOutcome before{needed, static_cast<double>(needed), 0};
         if (m_episode)
         {
@@ -70,6 +71,8 @@ class Rollout
             const auto after = m_environment.EndRound();
             Reward(before, after);
             before = after;
+            m_options.progress.ShowRound(m_environment.GetRound(),
+                                         1 - m_environment.GetNTransfersLeft() / nTransfers);
         }
         NoteEnd(plan.size());
         return plan;
@@ -402,6 +405,7 @@ RunRolloutWithEndings(const PlanningProblem& problem,
     }
     std::vector<WorkloadList> best;
     RolloutOptions other = options;
+    other.progress = options.progress.GetPart(1 - 1.0 / ENDING_SHARE, 1);
     for (uint32_t i = 0; i < nEndings && (i == 0 || plan.size() + best.size() > needed); ++i)
     {
         other.seed = options.seed + i;

@@ -9,6 +9,8 @@
 #include "policy-features.h"
 #include "policy-weights.h"
 
+#include "ns3/planning-progress.h"
+
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -43,6 +45,7 @@ struct RolloutOptions
     float temperature{1};                //!< divides scores where choices are sampled
     uint64_t seed{1};                    //!< where chance comes from
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never
+    PlanningProgress progress;           //!< where to say how far planning has come
 };
 
 /// @ingroup allreduce

@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 namespace ns3::allreduce
 {
@@ -131,6 +132,17 @@ ComputeExplainedVariance(const AdvantageEstimate& estimate)
     const torch::Tensor errors = returns - torch::tensor(estimate.values);
     const double variance = returns.var().item<double>();
     return variance > 0 ? 1 - errors.var().item<double>() / variance : 0;
+}
+
+/// Read as many values as there are. @throws std::length_error if there are others
+void
+ReadValues(const nlohmann::json& json, std::vector<float>& values)
+{
+    if (json.size() != values.size())
+    {
+        throw std::length_error("another number of weights");
+    }
+    json.get_to(values);
 }
 
 } // namespace
@@ -479,11 +491,13 @@ PolicyTrainer::Load(const std::string& path)
         const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
         if (numbers["config"] != nlohmann::json(m_impl->config.ToJson()))
         {
-            FailInput("training state ", path, ": made with another configuration");
+            FailInput("training state ", NamePath(path), ": made with another configuration");
         }
         if (numbers["features"] != nlohmann::json(ListAllFeatures()))
         {
-            FailInput("training state ", path, ": made with other features of the networks");
+            FailInput("training state ",
+                      NamePath(path),
+                      ": made with other features of the networks");
         }
         m_impl->iteration = numbers["iteration"];
         m_impl->nDecisions = numbers["decisions"];
@@ -492,8 +506,8 @@ PolicyTrainer::Load(const std::string& path)
         for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
         {
             const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
-            numbers["averaged"][name].get_to(m_impl->averaged.heads[head].values);
-            numbers["best"][name].get_to(m_impl->best.heads[head].values);
+            ReadValues(numbers["averaged"][name], m_impl->averaged.heads[head].values);
+            ReadValues(numbers["best"][name], m_impl->best.heads[head].values);
             torch::serialize::InputArchive network;
             torch::serialize::InputArchive optimizer;
             archive.read("network-" + name, network);
@@ -504,7 +518,9 @@ PolicyTrainer::Load(const std::string& path)
     }
     catch (const c10::Error&)
     {
-        FailInput("training state ", path, ": not there, cut short or not a training state");
+        FailInput("training state ",
+                  NamePath(path),
+                  ": not there, cut short or not a training state");
     }
     catch (const InputError&)
     {
@@ -512,7 +528,7 @@ PolicyTrainer::Load(const std::string& path)
     }
     catch (const std::exception&)
     {
-        FailInput("training state ", path, ": damaged");
+        FailInput("training state ", NamePath(path), ": damaged");
     }
 }
 

@@ -11,6 +11,33 @@ namespace ns3::allreduce
 
 NS_OBJECT_ENSURE_REGISTERED(AllReduceScheduler);
 
+namespace
+{
+
+/// Lets a scheduler say how far it has come, as long as somebody listens.
+class ProgressGuard
+{
+  public:
+    ProgressGuard(AllReduceScheduler& scheduler, const PlanningProgress& progress)
+        : m_scheduler(scheduler)
+    {
+        m_scheduler.SetProgress(progress);
+    }
+
+    ~ProgressGuard()
+    {
+        m_scheduler.SetProgress({});
+    }
+
+    ProgressGuard(const ProgressGuard&) = delete;
+    ProgressGuard& operator=(const ProgressGuard&) = delete;
+
+  private:
+    AllReduceScheduler& m_scheduler; //!< whose progress it is
+};
+
+} // namespace
+
 TypeId
 AllReduceScheduler::GetTypeId()
 {
@@ -31,13 +58,27 @@ AllReduceScheduler::GetPlanner() const
     return "";
 }
 
-AllReduceSchedule
-Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanProgress& progress)
+void
+AllReduceScheduler::SetProgress(PlanningProgress progress)
 {
+    m_progress = std::move(progress);
+}
+
+const PlanningProgress&
+AllReduceScheduler::GetProgress() const
+{
+    return m_progress;
+}
+
+AllReduceSchedule
+Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress& progress)
+{
+    const ProgressGuard guard(scheduler, progress);
     const std::string name = scheduler.GetInstanceTypeId().GetName();
     // Moving one contribution or copy a round, each at most once over every server, would end.
     const uint64_t nServers = state.GetTopology().GetNServers();
     const uint64_t mostRounds = 2 * nServers * nServers * state.GetNChunks() + 1;
+    const double nSums = static_cast<double>(nServers) * state.GetNChunks();
     AllReduceSchedule schedule;
     schedule.roots = state.GetRoots();
     while (!state.IsDone())
@@ -69,9 +110,9 @@ Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanProgress& pr
         }
         state.EndRound();
         schedule.rounds.push_back(std::move(round));
-        if (progress)
+        if (scheduler.GetPlan().empty())
         {
-            progress(state);
+            progress.ShowRound(state.GetRound(), 1 - state.GetNMissing() / nSums);
         }
     }
     return schedule;

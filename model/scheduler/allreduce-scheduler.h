@@ -5,11 +5,12 @@
 #ifndef ALLREDUCE_SCHEDULER_H
 #define ALLREDUCE_SCHEDULER_H
 
+#include "planning-progress.h"
+
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/object.h"
 
-#include <functional>
 #include <string>
 
 namespace ns3::allreduce
@@ -52,10 +53,17 @@ class AllReduceScheduler : public Object
      * @return a name for users; "" if the scheduler planned itself
      */
     virtual std::string GetPlanner() const;
-};
 
-/// Called after each round of a plan with the state then reached.
-using PlanProgress = std::function<void(const AllReduceState&)>;
+    /// @param progress where to say how far planning has come from now on
+    void SetProgress(PlanningProgress progress);
+
+  protected:
+    /// @return where to say how far planning has come
+    const PlanningProgress& GetProgress() const;
+
+  private:
+    PlanningProgress m_progress; //!< see SetProgress
+};
 
 /**
  * @ingroup allreduce
@@ -64,13 +72,13 @@ using PlanProgress = std::function<void(const AllReduceState&)>;
  *
  * @param scheduler whom to ask
  * @param state where to begin
- * @param progress told after each round; may be empty
+ * @param progress where scheduler and simulator say how far they have come
  * @return the rounds
  * @throws InputError if the scheduler hands out something illegal, or does not come to an end
  */
 AllReduceSchedule Plan(AllReduceScheduler& scheduler,
                        AllReduceState state,
-                       const PlanProgress& progress = {});
+                       const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

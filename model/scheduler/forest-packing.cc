@@ -285,7 +285,8 @@ ChooseNTrees(const Topology& topology, std::size_t nChunks)
 Forest
 PackForest(const Topology& topology,
            const std::vector<NodeId>& roots,
-           const std::vector<ChunkId>& order)
+           const std::vector<ChunkId>& order,
+           const PlanningProgress& progress)
 {
     const std::size_t nServers = topology.GetNServers();
     const std::size_t nTrees = ChooseNTrees(topology, roots.size());
@@ -297,6 +298,7 @@ PackForest(const Topology& topology,
         PathId* tree = &forest.toParent[order[i] * nServers];
         if (i < nTrees)
         {
+            progress.GetPart("tree", i, nTrees).Show("", 0);
             grower.Grow(roots[order[i]], tree);
             continue;
         }

@@ -6,6 +6,7 @@
 #define ALLREDUCE_FOREST_PACKING_H
 
 #include "path-table.h"
+#include "planning-progress.h"
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
@@ -54,12 +55,14 @@ struct Forest
  * @param roots the root of each chunk
  * @param order the chunks in the order in which they are worked on; those that are worked on at
  * the same time get trees that complement each other
+ * @param progress where it is said how many trees there are
  * @return the trees
  * @throws InputError if two servers cannot reach each other
  */
 Forest PackForest(const Topology& topology,
                   const std::vector<NodeId>& roots,
-                  const std::vector<ChunkId>& order);
+                  const std::vector<ChunkId>& order,
+                  const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

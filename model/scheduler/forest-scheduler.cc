@@ -27,6 +27,8 @@ namespace
 
 /// Other lags are tried until so many workloads have been placed: about a second.
 constexpr std::size_t MOST_WORK = 4'000'000;
+/// The share of planning that growing trees takes, roughly.
+constexpr double SHARE_OF_TREES = 0.5;
 /// Lags of first timetables, the one that is best in the mean first.
 constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
@@ -86,20 +88,29 @@ ForestScheduler::PlanAll(const AllReduceState& state)
 {
     const Topology& topology = state.GetTopology();
     const std::vector<NodeId>& roots = state.GetRoots();
-    std::vector<WorkloadList> plan = PlanForest(topology, roots, GetSeed(), m_samples);
+    const double shareOfForest = m_searchEffort == 0 ? 1 : 0.5;
+    std::vector<WorkloadList> plan =
+        PlanForest(topology, roots, GetSeed(), m_samples, GetProgress().GetPart(0, shareOfForest));
     if (m_searchEffort == 0)
     {
         return plan;
     }
     const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
-    return ShortenBySearch(topology, roots, std::move(plan), bound, m_searchEffort, GetSeed());
+    return ShortenBySearch(topology,
+                           roots,
+                           std::move(plan),
+                           bound,
+                           m_searchEffort,
+                           GetSeed(),
+                           GetProgress().GetPart(shareOfForest, 1));
 }
 
 std::vector<WorkloadList>
 PlanForest(const Topology& topology,
            const std::vector<NodeId>& roots,
            uint64_t seed,
-           uint32_t nSamples)
+           uint32_t nSamples,
+           const PlanningProgress& progress)
 {
     std::optional<ForestTimetable> best;
     const auto keep = [&](ForestTimetable& timetable) {
@@ -113,7 +124,8 @@ PlanForest(const Topology& topology,
     for (uint32_t sample = 0; sample < nSamples; ++sample)
     {
         const std::vector<ChunkId> order = OrderChunks(roots, seed + sample);
-        const Forest forest = PackForest(topology, roots, order);
+        const PlanningProgress part = progress.GetPart("forest", sample, nSamples);
+        const Forest forest = PackForest(topology, roots, order, part.GetPart(0, SHARE_OF_TREES));
         std::size_t work = 0;
         uint64_t matching = 0;
         for (const uint32_t lag : LAGS)
@@ -122,6 +134,7 @@ PlanForest(const Topology& topology,
             {
                 break;
             }
+            part.Show("timetable with lag " + std::to_string(lag), SHARE_OF_TREES);
             ForestTimetable timetable(topology, roots, order, forest, lag);
             if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
             {

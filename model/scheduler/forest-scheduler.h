@@ -22,12 +22,14 @@ namespace ns3::allreduce
  * @param roots the root of each chunk
  * @param seed breaks ties
  * @param nSamples of so many forests the one with the shortest plan is taken
+ * @param progress where it is said how far planning has come
  * @return the plan
  */
 std::vector<WorkloadList> PlanForest(const Topology& topology,
                                      const std::vector<NodeId>& roots,
                                      uint64_t seed,
-                                     uint32_t nSamples);
+                                     uint32_t nSamples,
+                                     const PlanningProgress& progress = {});
 
 /**
  * @ingroup allreduce

@@ -58,6 +58,7 @@ class GreedySample
         : m_random(seed),
           m_progress(problem, receivers),
           m_planner(problem, m_progress, weights, m_random),
+          m_nTransfers(m_progress.GetNTransfersLeft()),
           m_target(m_planner.GetRoundsNeeded()),
           m_allowance(GetReplanAllowance(m_progress.GetNTransfersLeft())),
           m_allowanceForTarget(m_allowance / 2)
@@ -93,6 +94,12 @@ class GreedySample
     BroadcastPlan& GetPlan()
     {
         return m_plan;
+    }
+
+    /// @return how much of the plan there is
+    double GetShareDone() const
+    {
+        return 1 - m_progress.GetNTransfersLeft() / m_nTransfers;
     }
 
   private:
@@ -131,6 +138,7 @@ class GreedySample
     BroadcastProgress m_progress;  //!< who holds and misses what
     RoundPlanner m_planner;        //!< plans the rounds
     BroadcastPlan m_plan;          //!< the rounds planned
+    const double m_nTransfers;     //!< how many there are
     uint32_t m_target;             //!< how many rounds the plan is to take
     uint64_t m_allowance;          //!< transfers that may be planned again
     uint64_t m_allowanceForTarget; //!< how many of them before the target moves
@@ -191,21 +199,33 @@ PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed)
 }
 
 BroadcastPlan
-PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed, uint32_t nSamples)
+PlanGreedyBroadcast(const BroadcastProblem& problem,
+                    uint64_t seed,
+                    uint32_t nSamples,
+                    const PlanningProgress& progress)
 {
     const BitMatrix receivers = FindReceivers(problem);
     nSamples = std::max(1U, nSamples);
     BestSample best;
     std::atomic<uint32_t> nextSample{0};
+    std::atomic<uint32_t> nReady{0};
     auto runSamples = [&] {
         for (uint32_t sample = nextSample++; sample < nSamples; sample = nextSample++)
         {
             const GreedyWeights& weights = SAMPLE_WEIGHTS[sample % SAMPLE_WEIGHTS.size()];
             GreedySample attempt(problem, receivers, weights, seed + sample);
-            if (attempt.Run([&](std::size_t nRounds) { return best.CanWin(nRounds, sample); }))
+            const auto canWin = [&](std::size_t nRounds) {
+                if (nSamples == 1)
+                {
+                    progress.ShowRound(attempt.GetPlan().size(), attempt.GetShareDone());
+                }
+                return best.CanWin(nRounds, sample);
+            };
+            if (attempt.Run(canWin))
             {
                 best.Offer(attempt.GetPlan(), sample);
             }
+            progress.GetPart("sample", nReady++, nSamples).Show("", 1);
         }
     };
     const uint32_t nThreads = std::min(nSamples, std::max(1U, std::thread::hardware_concurrency()));

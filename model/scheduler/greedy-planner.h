@@ -6,6 +6,7 @@
 #define ALLREDUCE_GREEDY_PLANNER_H
 
 #include "broadcast-problem.h"
+#include "planning-progress.h"
 
 #include <cstdint>
 
@@ -32,12 +33,14 @@ BroadcastPlan PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed
  * @param problem who holds and wants what, and the network
  * @param seed seed of the first attempt; the following ones have the following seeds
  * @param nSamples how many attempts to make, at least one
+ * @param progress where it is said how far planning has come
  * @return the plan with the fewest rounds, of these the one with the lowest seed
  * @throws InputError that names chunk and server, if a wanted chunk cannot reach its server
  */
 BroadcastPlan PlanGreedyBroadcast(const BroadcastProblem& problem,
                                   uint64_t seed,
-                                  uint32_t nSamples);
+                                  uint32_t nSamples,
+                                  const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

@@ -37,7 +37,7 @@ GreedyScheduler::PlanAll(const AllReduceState& state)
 std::vector<WorkloadList>
 GreedyScheduler::PlanRest(const AllReduceState& state)
 {
-    return PlanRestGreedily(state, GetSeed(), m_samples);
+    return PlanRestGreedily(state, GetSeed(), m_samples, GetProgress());
 }
 
 } // namespace ns3::allreduce

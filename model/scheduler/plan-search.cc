@@ -44,17 +44,26 @@ IsOfWholeSums(const std::vector<WorkloadList>& rounds, std::size_t nWorkloads)
 
 } // namespace
 
+uint64_t
+GetSearchEffort(std::size_t nWorkloads, uint64_t effort)
+{
+    return nWorkloads > MOST_WORKLOADS
+               ? 0
+               : effort * MANY_WORKLOADS / std::max(MANY_WORKLOADS, nWorkloads);
+}
+
 std::vector<WorkloadList>
 ShortenBySearch(const Topology& topology,
                 const std::vector<NodeId>& roots,
                 std::vector<WorkloadList> rounds,
                 uint32_t enough,
                 uint64_t effort,
-                uint64_t seed)
+                uint64_t seed,
+                const PlanningProgress& progress)
 {
     const std::size_t nWorkloads = 2 * roots.size() * (topology.GetNServers() - 1);
-    if (effort == 0 || rounds.size() <= enough || nWorkloads > MOST_WORKLOADS ||
-        !IsOfWholeSums(rounds, nWorkloads))
+    const uint64_t share = GetSearchEffort(nWorkloads, effort);
+    if (share == 0 || rounds.size() <= enough || !IsOfWholeSums(rounds, nWorkloads))
     {
         return rounds;
     }
@@ -62,10 +71,12 @@ ShortenBySearch(const Topology& topology,
     DeliveryPlan plan = MakeDeliveries(topology, roots.size(), rounds, paths);
     EjectionSearch ejection(topology, roots, paths, seed);
     PlanShaker shaker(topology, roots, paths, seed);
-    const uint64_t share = effort * MANY_WORKLOADS / std::max(MANY_WORKLOADS, nWorkloads);
     for (uint32_t turn = 0; turn < N_TURNS && plan.nRounds > enough; ++turn)
     {
+        const auto part = progress.GetPart("search", turn, N_TURNS);
+        part.Show("", 0);
         ejection.Shorten(plan, enough, share / N_TURNS / 3);
+        part.Show("", 1.0 / 3);
         shaker.Shake(plan, enough, share / N_TURNS * 2 / 3);
     }
     return plan.nRounds < rounds.size() ? MakeRounds(plan, roots, paths) : rounds;

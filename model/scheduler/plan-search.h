@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_PLAN_SEARCH_H
 #define ALLREDUCE_PLAN_SEARCH_H
 
+#include "planning-progress.h"
+
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
 
@@ -35,6 +37,7 @@ constexpr uint64_t DEFAULT_SEARCH_EFFORT = 60'000'000;
  * @param enough no fewer rounds are needed: a lower bound
  * @param effort about how many places for a workload may be looked at
  * @param seed where chance comes from
+ * @param progress where it is said how much of the effort is spent
  * @return the plan or a shorter one; the plan itself if it relays partial sums
  */
 std::vector<WorkloadList> ShortenBySearch(const Topology& topology,
@@ -42,7 +45,17 @@ std::vector<WorkloadList> ShortenBySearch(const Topology& topology,
                                           std::vector<WorkloadList> rounds,
                                           uint32_t enough,
                                           uint64_t effort = DEFAULT_SEARCH_EFFORT,
-                                          uint64_t seed = 1);
+                                          uint64_t seed = 1,
+                                          const PlanningProgress& progress = {});
+
+/**
+ * @ingroup allreduce
+ *
+ * @param nWorkloads workloads of a plan
+ * @param effort what is asked for
+ * @return what ShortenBySearch spends at most
+ */
+uint64_t GetSearchEffort(std::size_t nWorkloads, uint64_t effort);
 
 } // namespace ns3::allreduce
 

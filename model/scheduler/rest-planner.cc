@@ -267,10 +267,13 @@ PlanByMirroring(const AllReduceState& state, const BroadcastPlanner& planner)
 }
 
 std::vector<WorkloadList>
-PlanRestGreedily(const AllReduceState& state, uint64_t seed, uint32_t samples)
+PlanRestGreedily(const AllReduceState& state,
+                 uint64_t seed,
+                 uint32_t samples,
+                 const PlanningProgress& progress)
 {
-    return PlanByMirroring(state, [=](const BroadcastProblem& problem) {
-        return PlanGreedyBroadcast(problem, seed, samples);
+    return PlanByMirroring(state, [&](const BroadcastProblem& problem) {
+        return PlanGreedyBroadcast(problem, seed, samples, progress);
     });
 }
 

@@ -6,6 +6,7 @@
 #define ALLREDUCE_REST_PLANNER_H
 
 #include "broadcast-problem.h"
+#include "planning-progress.h"
 
 #include "ns3/allreduce-state.h"
 
@@ -42,11 +43,13 @@ std::vector<WorkloadList> PlanByMirroring(const AllReduceState& state,
  * @param state any state in which no workload is in flight
  * @param seed where chance comes from
  * @param samples the best of so many plans is taken
+ * @param progress where it is said how far planning has come
  * @return the rounds that are left
  */
 std::vector<WorkloadList> PlanRestGreedily(const AllReduceState& state,
                                            uint64_t seed,
-                                           uint32_t samples);
+                                           uint32_t samples,
+                                           const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

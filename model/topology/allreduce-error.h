@@ -48,6 +48,15 @@ std::string Quote(const std::string& text);
 /**
  * @ingroup allreduce
  *
+ * @param path of a file
+ * @return it for messages: if it is longer than 200 characters "..." and its end, which says more
+ * than its beginning, and nothing that ends the line
+ */
+std::string NamePath(const std::string& path);
+
+/**
+ * @ingroup allreduce
+ *
  * Throw an InputError whose message is the arguments, streamed one after another.
  *
  * @param parts the pieces of the message

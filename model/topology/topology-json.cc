@@ -23,6 +23,9 @@ namespace ns3::allreduce
 namespace
 {
 
+/// Names stand in messages and tables.
+constexpr std::size_t LONGEST_NAME = 200;
+
 /**
  * @param json a number
  * @param most the largest one allowed
@@ -309,9 +312,14 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
                   ", expected \"allreduce-topology\" version 1");
     }
     const nlohmann::json name = json.value("name", nlohmann::json(source));
-    if (!name.is_string())
+    if (!name.is_string() || name.get_ref<const std::string&>().size() > LONGEST_NAME)
     {
-        FailInput(source, ": name is ", Shorten(name), ", expected text");
+        FailInput(source,
+                  ": name is ",
+                  Shorten(name),
+                  ", expected text of at most ",
+                  LONGEST_NAME,
+                  " characters");
     }
     const uint64_t most = TopologyBuilder::MAX_SIZE;
     const auto nServers = GetWhole(GetMember(json, "servers", source), most, source + ": servers");
@@ -364,9 +372,9 @@ ReadTopologyFile(const std::string& path)
     std::ifstream in(path);
     if (!in)
     {
-        FailInput("topology file ", path, ": cannot be opened");
+        FailInput("topology file ", NamePath(path), ": cannot be opened");
     }
-    return ReadTopology(in, path);
+    return ReadTopology(in, NamePath(path));
 }
 
 Topology
