@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 
 namespace ns3::allreduce
 {
@@ -143,10 +144,16 @@ Topology
 FaultOptions::ApplySlow(const Topology& topology) const
 {
     std::vector<Link> links = topology.GetLinks();
+    std::set<LinkId> slowed;
     for (const std::string& text : slow)
     {
         const auto [link, factor] = Split(text, ':', "--slow", "A-B:FACTOR");
-        Link& changed = links[FindLink(topology, link, "--slow")];
+        const LinkId id = FindLink(topology, link, "--slow");
+        if (!slowed.insert(id).second)
+        {
+            FailInput("--slow ", Quote(link), ": this link is named twice, expected once");
+        }
+        Link& changed = links[id];
         changed.rateBps =
             std::max<uint64_t>(1, std::llround(changed.rateBps / ParseFactor(factor, "--slow")));
     }

@@ -116,10 +116,15 @@ class SoakDraw
     void DrawSlow(SoakCase& drawn)
     {
         const uint32_t nSlow = Draw(m_random, 3);
+        std::set<std::string> used;
         for (uint32_t i = 0; i < nSlow; ++i)
         {
-            drawn.options.faults.slow.push_back(FormatEnds(DrawLink(drawn)) + ":" +
-                                                std::to_string(2 + Draw(m_random, 99)));
+            const std::string link = FormatEnds(DrawLink(drawn));
+            const std::string factor = std::to_string(2 + Draw(m_random, 99));
+            if (used.insert(link).second)
+            {
+                drawn.options.faults.slow.push_back(link + ":" + factor);
+            }
         }
         if (m_hasBackground)
         {

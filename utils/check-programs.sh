@@ -335,6 +335,7 @@ check_bad_run_options()
 --fail-random=99,1 --fail-random "99,1": bcube:4,1 has only 32 links
 --slow=0-16 --slow "0-16": expected A-B:FACTOR
 --slow=0-16:0.5 --slow "0.5": expected a factor of 1 or more
+--slow=0-16:2;0-16:3 --slow "0-16": this link is named twice, expected once
 --slow=3-3:2 --slow "3-3": bcube:4,1 has no link 3-3
 --background=2 --background "2": expected a number from 0 to 1
 --topology=cube:3 topology "cube:3": expected bcube
