@@ -10,7 +10,6 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/scheduler-factory.h"
-#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 namespace ns3::allreduce
@@ -124,15 +123,12 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
     if (m_roots.empty())
     {
         UintegerValue bytes;
-        StringValue sync;
         session->GetAttribute("Bytes", bytes);
-        session->GetAttribute("Sync", sync);
         const ChunkChoice choice = ChooseChunks(m_network->GetTopology(),
                                                 makeScheduler,
                                                 *transport,
                                                 m_network->GetMtu(),
-                                                bytes.Get(),
-                                                sync.Get() == "Barrier");
+                                                bytes.Get());
         session->Setup(m_network, choice.scheduler, transport, choice.plan.roots);
     }
     else

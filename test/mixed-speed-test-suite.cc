@@ -387,41 +387,6 @@ class RandomNetworksTestCase : public DataCentreTestCase
     }
 };
 
-/// Without barriers, the prediction follows data and links through the plan.
-class DependencyPredictionTestCase : public DataCentreTestCase
-{
-  public:
-    DependencyPredictionTestCase()
-        : DataCentreTestCase("prediction without barriers")
-    {
-    }
-
-  private:
-    void Check(const Topology& topology, const std::string& scheduler, uint32_t chunksPerServer)
-    {
-        // Chunks of 256 KiB: smaller ones also wait in queues where servers run ahead of others.
-        const uint64_t bytes = uint64_t{topology.GetNServers()} * chunksPerServer << 18;
-        const Experiment experiment = MakeExperiment(topology, scheduler, bytes, chunksPerServer);
-        const auto result = Measure(experiment, "raw", "dependency");
-        NS_TEST_EXPECT_MSG_EQ_TOL(result.predictedSeconds / result.measuredSeconds,
-                                  1,
-                                  0.03,
-                                  topology.GetName() << " " << scheduler << " " << chunksPerServer);
-    }
-
-    void DoRun() override
-    {
-        const Topology uneven = Degrade(ParseTopology("bcube:4,1"), 0.05, 3);
-        for (const uint32_t chunksPerServer : {2, 8})
-        {
-            Check(uneven, "forest", chunksPerServer);
-            Check(uneven, "greedy", chunksPerServer);
-            Check(MakeCluster("cluster", 2, 5, 20), "greedy", chunksPerServer);
-            Check(ParseTopology("fattree:4"), "ring-aware", chunksPerServer);
-        }
-    }
-};
-
 /// What is chosen for --chunks-per-server=auto is nearly as fast as any fixed number.
 class ChunkChoiceTestCase : public DataCentreTestCase
 {
@@ -440,8 +405,7 @@ class ChunkChoiceTestCase : public DataCentreTestCase
             [&] { return CreateScheduler(scheduler); },
             *transport,
             9000,
-            bytes,
-            true);
+            bytes);
         const auto measure = [&](uint32_t chunksPerServer) {
             return Measure(MakeExperiment(topology, scheduler, bytes, chunksPerServer), "raw")
                 .measuredSeconds;
@@ -579,7 +543,6 @@ class MixedSpeedTestSuite : public TestSuite
         AddTestCase(new SharedPathTestCase);
         AddTestCase(new LabelsTestCase);
         AddTestCase(new RandomNetworksTestCase);
-        AddTestCase(new DependencyPredictionTestCase);
         AddTestCase(new ChunkChoiceTestCase);
         AddTestCase(new ControlTestCase);
     }

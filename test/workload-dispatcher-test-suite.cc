@@ -210,9 +210,11 @@ class SlowLinksTestCase : public DataCentreTestCase
     {
         RunOptions options = MakeOptions(transport, "dependency");
         options.control = Draw(random, 2) == 0 ? "ideal" : "packets";
-        for (uint32_t i = 0; i < 2; ++i)
+        const uint32_t nLinks = topology.GetNLinks();
+        const LinkId first = Draw(random, nLinks);
+        for (const LinkId id : {first, (first + 1 + Draw(random, nLinks - 1)) % nLinks})
         {
-            const Link& link = topology.GetLink(Draw(random, topology.GetNLinks()));
+            const Link& link = topology.GetLink(id);
             options.faults.slow.push_back(std::to_string(link.a) + "-" + std::to_string(link.b) +
                                           ":" + std::to_string(2 + Draw(random, 100)));
         }

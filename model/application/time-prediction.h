@@ -17,27 +17,23 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * What the flow-level model says about a schedule on a network. A workload takes as long as the
- * link on its path that has most to carry for its rate in this round, and then its last frame goes
- * over the other links. To the first workload on a path the transport may add the time for a
- * connection. With barriers, a round begins when the last one is over, and takes as long as its
- * slowest workload. Without, a workload begins when all that came to its sender in earlier rounds
- * is there, and the links of its path have carried what earlier rounds send over them.
+ * What the flow-level model says about a schedule on a network, in barrier mode: each round takes
+ * as long as its slowest workload. A workload takes as long as the link on its path that has most
+ * to carry for its rate in this round, and then its last frame goes over the other links. To the
+ * first workload on a path the transport may add the time for a connection.
  *
  * @param topology the network
  * @param transport how data is cut into frames; it need not be open
  * @param mtu largest packet on the links
  * @param schedule a valid schedule
  * @param bytes size of the gradient
- * @param hasBarriers whether all wait for each other between rounds
  * @return seconds
  */
 double PredictSeconds(const Topology& topology,
                       const AllReduceTransport& transport,
                       uint32_t mtu,
                       const AllReduceSchedule& schedule,
-                      uint64_t bytes,
-                      bool hasBarriers);
+                      uint64_t bytes);
 
 } // namespace ns3::allreduce
 
