@@ -489,25 +489,25 @@ PolicyTrainer::Load(const std::string& path)
         torch::IValue value;
         archive.read("numbers", value);
         const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
-        if (numbers["config"] != nlohmann::json(m_impl->config.ToJson()))
+        if (numbers.at("config") != nlohmann::json(m_impl->config.ToJson()))
         {
             FailInput("training state ", NamePath(path), ": made with another configuration");
         }
-        if (numbers["features"] != nlohmann::json(ListAllFeatures()))
+        if (numbers.at("features") != nlohmann::json(ListAllFeatures()))
         {
             FailInput("training state ",
                       NamePath(path),
                       ": made with other features of the networks");
         }
-        m_impl->iteration = numbers["iteration"];
-        m_impl->nDecisions = numbers["decisions"];
+        m_impl->iteration = numbers.at("iteration");
+        m_impl->nDecisions = numbers.at("decisions");
         m_impl->bestValidation =
             numbers.value("best_validation", std::numeric_limits<double>::infinity());
         for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
         {
             const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
-            ReadValues(numbers["averaged"][name], m_impl->averaged.heads[head].values);
-            ReadValues(numbers["best"][name], m_impl->best.heads[head].values);
+            ReadValues(numbers.at("averaged").at(name), m_impl->averaged.heads[head].values);
+            ReadValues(numbers.at("best").at(name), m_impl->best.heads[head].values);
             torch::serialize::InputArchive network;
             torch::serialize::InputArchive optimizer;
             archive.read("network-" + name, network);
