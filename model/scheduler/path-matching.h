@@ -37,18 +37,6 @@ class PathMatching
      */
     PathMatching(const Topology& topology, std::vector<std::vector<DirectedLinkId>> paths);
 
-    /// @return the number of paths
-    std::size_t GetNPaths() const
-    {
-        return m_paths.size();
-    }
-
-    /// @return the directed links of a path
-    const std::vector<DirectedLinkId>& GetLinks(PathIndex path) const
-    {
-        return m_paths[path];
-    }
-
     /**
      * Choose the paths of a round.
      *
