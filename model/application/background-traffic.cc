@@ -9,6 +9,7 @@
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
+#include "ns3/topology-metrics.h"
 #include "ns3/udp-socket-factory.h"
 
 #include <algorithm>
@@ -22,32 +23,10 @@ namespace
 {
 
 constexpr uint32_t IP_AND_UDP_BYTES = 20 + 8;
-constexpr uint32_t UNREACHED = UINT32_MAX;
-
-/// @return by node: links from a server to it
-std::vector<uint32_t>
-CountHops(const Topology& topology, NodeId server)
-{
-    std::vector<uint32_t> hops(topology.GetNNodes(), UNREACHED);
-    hops[server] = 0;
-    std::vector<NodeId> reached{server};
-    for (std::size_t i = 0; i < reached.size(); ++i)
-    {
-        for (const Topology::Port& port : topology.GetPorts(reached[i]))
-        {
-            if (hops[port.neighbor] == UNREACHED)
-            {
-                hops[port.neighbor] = hops[reached[i]] + 1;
-                reached.push_back(port.neighbor);
-            }
-        }
-    }
-    return hops;
-}
 
 /// Of equal paths different ones are chosen for different servers: if all took the first, the links
 /// that it has in common with others would be full.
-/// @return a shortest path between two servers @param hops as CountHops counts them for the first
+/// @return a shortest path between two servers @param hops from the first to each node
 Path
 ChoosePath(const Topology& topology,
            NodeId server,
@@ -162,7 +141,7 @@ void
 BackgroundTraffic::FindPaths()
 {
     const Topology& topology = m_network->GetTopology();
-    const std::vector<uint32_t> hops = CountHops(topology, m_server);
+    const std::vector<uint32_t> hops = ComputeDistances(topology, m_server);
     uint64_t portRate = 0;
     for (const Topology::Port& port : topology.GetPorts(m_server))
     {
@@ -172,7 +151,7 @@ BackgroundTraffic::FindPaths()
     m_shares.resize(topology.GetNServers());
     for (NodeId target = 0; target < topology.GetNServers(); ++target)
     {
-        if (target != m_server && hops[target] != UNREACHED)
+        if (target != m_server && hops[target] != UNREACHABLE)
         {
             const Path path = ChoosePath(topology, m_server, hops, target);
             m_paths[target] = m_network->MakePathTag(path);

@@ -202,10 +202,12 @@ ForestTimetable::MatchLinks(uint64_t mostWork)
 uint32_t
 ForestTimetable::FindLastRound() const
 {
-    const auto& reduces = m_round[REDUCE];
-    const auto& broadcasts = m_round[BROADCAST];
-    return std::max(*std::max_element(reduces.begin(), reduces.end()),
-                    *std::max_element(broadcasts.begin(), broadcasts.end()));
+    uint32_t last = 0;
+    for (const Task task : m_tasks)
+    {
+        last = std::max(last, m_round[task % 2][task / 2]);
+    }
+    return last;
 }
 
 uint32_t

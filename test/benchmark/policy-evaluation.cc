@@ -419,7 +419,8 @@ CountParts(const BitMatrix& holders, ChunkId chunk, const std::vector<std::vecto
 /**
  * The bound by link prices (see FindLinkPrices) for what is left: a final sum must enter each part
  * that does not have it. Before it is final, a partial sum must leave all parts but one that have
- * one, and the final sum must then enter all parts but one.
+ * one, and the final sum must then enter all parts but one. The cheapest tree has as many edges as
+ * there are parts less one, all at the price of one crossing.
  */
 uint64_t
 BoundByPrices(const AllReduceState& state)
@@ -433,7 +434,9 @@ BoundByPrices(const AllReduceState& state)
                           ? nParts - CountParts(state.GetFinals(), chunk, prices.parts)
                           : CountParts(state.GetPartials(), chunk, prices.parts) - 1 + nParts - 1;
     }
-    return (nCrossings + prices.widthPrice - 1) / prices.widthPrice;
+    const uint64_t paid = nCrossings * prices.treePrice;
+    const uint64_t offered = 2 * prices.widthPrice * (nParts - 1); // in a round, both directions
+    return (paid + offered - 1) / offered;
 }
 
 void
