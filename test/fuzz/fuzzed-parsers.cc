@@ -48,12 +48,12 @@ ReadConfig(const std::string& text)
     TrainingConfig::FromJson(ReadJson(in, SOURCE), SOURCE);
 }
 
-/// Large networks are not refused and take long to build: those with a number above 4 are left out.
+/// Large networks are not refused and take long to build: those with a number above 3 are left out.
 void
 ReadTopologySpec(const std::string& text)
 {
     const bool isSmall = std::none_of(text.begin(), text.end(), [](char c) {
-        return std::isdigit(static_cast<unsigned char>(c)) && c > '4';
+        return std::isdigit(static_cast<unsigned char>(c)) && c > '3';
     });
     bool hasTwoDigits = false;
     for (std::size_t i = 1; i < text.size(); ++i)
