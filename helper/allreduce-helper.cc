@@ -10,6 +10,7 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/scheduler-factory.h"
+#include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 namespace ns3::allreduce
@@ -123,12 +124,15 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
     if (m_roots.empty())
     {
         UintegerValue bytes;
+        StringValue sync;
         session->GetAttribute("Bytes", bytes);
+        session->GetAttribute("Sync", sync);
         const ChunkChoice choice = ChooseChunks(m_network->GetTopology(),
                                                 makeScheduler,
                                                 *transport,
                                                 m_network->GetMtu(),
-                                                bytes.Get());
+                                                bytes.Get(),
+                                                sync.Get() == "Barrier");
         session->Setup(m_network, choice.scheduler, transport, choice.plan.roots);
     }
     else

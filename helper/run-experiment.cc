@@ -280,11 +280,13 @@ class Run
             ComputeLowerBounds(m_experiment.topology, plan.roots).GetBest().rounds;
         m_result.idealSeconds =
             ComputeIdealTime(m_network.GetTopology(), plan.roots, m_experiment.bytes).seconds;
-        m_result.predictedSeconds = PredictSeconds(m_network.GetTopology(),
-                                                   *m_session->GetTransport(),
-                                                   m_options.frame,
-                                                   plan,
-                                                   m_experiment.bytes);
+        m_result.predictedSeconds =
+            PredictSeconds(m_network.GetTopology(),
+                           *m_session->GetTransport(),
+                           m_options.frame,
+                           plan,
+                           m_experiment.bytes,
+                           m_options.GetSync() == AllReduceSession::BARRIER);
     }
 
     /// ns-3's clock holds 292 years; faults and retries need some of them.
@@ -589,6 +591,7 @@ PlanExperiment(const Topology& topology,
                                           *CreateTransport(run.transport),
                                           run.frame,
                                           bytes,
+                                          run.GetSync() == AllReduceSession::BARRIER,
                                           progress);
         CheckPlan(network, schedulerName, choice.plan);
         return {network, schedulerName, choice.scheduler, std::move(choice.plan), bytes};

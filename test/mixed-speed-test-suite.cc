@@ -387,6 +387,50 @@ class RandomNetworksTestCase : public DataCentreTestCase
     }
 };
 
+/// Without barriers, the prediction follows the dispatcher through the plan.
+class DependencyPredictionTestCase : public DataCentreTestCase
+{
+  public:
+    DependencyPredictionTestCase()
+        : DataCentreTestCase("prediction without barriers")
+    {
+    }
+
+  private:
+    void Check(const Topology& topology,
+               const std::string& scheduler,
+               uint64_t bytes,
+               uint32_t chunksPerServer,
+               double tolerance)
+    {
+        const Experiment experiment = MakeExperiment(topology, scheduler, bytes, chunksPerServer);
+        const auto result = Measure(experiment, "raw", "dependency");
+        NS_TEST_EXPECT_MSG_EQ_TOL(result.predictedSeconds / result.measuredSeconds,
+                                  1,
+                                  tolerance,
+                                  topology.GetName() << " " << scheduler << " " << bytes
+                                                     << " bytes, " << chunksPerServer);
+    }
+
+    void DoRun() override
+    {
+        const Topology uneven = Degrade(ParseTopology("bcube:4,1"), 0.05, 3);
+        const Topology tree = ParseTopology("fattree:4");
+        for (const uint64_t bytes : {64 << 10, 1 << 20, 8 << 20})
+        {
+            for (const uint32_t chunksPerServer : {2, 8})
+            {
+                Check(uneven, "forest", bytes, chunksPerServer, 0.01);
+                Check(uneven, "greedy", bytes, chunksPerServer, 0.01);
+                Check(tree, "ring-aware", bytes, chunksPerServer, 0.03);
+                // Workloads meet at links between switches.
+                Check(tree, "forest", bytes, chunksPerServer, 0.12);
+                Check(MakeCluster("cluster", 2, 5, 20), "greedy", bytes, chunksPerServer, 0.12);
+            }
+        }
+    }
+};
+
 /// What is chosen for --chunks-per-server=auto is nearly as fast as any fixed number.
 class ChunkChoiceTestCase : public DataCentreTestCase
 {
@@ -397,7 +441,10 @@ class ChunkChoiceTestCase : public DataCentreTestCase
     }
 
   private:
-    void Check(const Topology& topology, const std::string& scheduler, uint64_t bytes)
+    void Check(const Topology& topology,
+               const std::string& scheduler,
+               uint64_t bytes,
+               const std::string& sync = "barrier")
     {
         const auto transport = CreateTransport("raw");
         const ChunkChoice choice = ChooseChunks(
@@ -405,9 +452,10 @@ class ChunkChoiceTestCase : public DataCentreTestCase
             [&] { return CreateScheduler(scheduler); },
             *transport,
             9000,
-            bytes);
+            bytes,
+            sync == "barrier");
         const auto measure = [&](uint32_t chunksPerServer) {
-            return Measure(MakeExperiment(topology, scheduler, bytes, chunksPerServer), "raw")
+            return Measure(MakeExperiment(topology, scheduler, bytes, chunksPerServer), "raw", sync)
                 .measuredSeconds;
         };
         const double chosen = measure(choice.chunksPerServer);
@@ -429,6 +477,7 @@ class ChunkChoiceTestCase : public DataCentreTestCase
             Check(MakeCluster("cluster", 2, 5, 20), "greedy", bytes);
             Check(MakeCluster("cluster", 2, 5, 20), "ring", bytes);
             Check(ParseTopology("bcube:3,1"), "greedy", bytes);
+            Check(Degrade(ParseTopology("bcube:3,1"), 0.05, 3), "forest", bytes, "dependency");
             Check(DrawNetwork(7, 8), "double-tree", bytes);
         }
     }
@@ -543,6 +592,7 @@ class MixedSpeedTestSuite : public TestSuite
         AddTestCase(new SharedPathTestCase);
         AddTestCase(new LabelsTestCase);
         AddTestCase(new RandomNetworksTestCase);
+        AddTestCase(new DependencyPredictionTestCase);
         AddTestCase(new ChunkChoiceTestCase);
         AddTestCase(new ControlTestCase);
     }

@@ -41,6 +41,7 @@ ChooseChunks(const Topology& topology,
              const AllReduceTransport& transport,
              uint32_t mtu,
              uint64_t bytes,
+             bool hasBarriers,
              const PlanningProgress& progress)
 {
     const auto tryOut = [&](uint32_t chunksPerServer) {
@@ -52,7 +53,8 @@ ChooseChunks(const Topology& topology,
             progress.GetPart(0, 1, std::to_string(chunksPerServer) + " chunks per server");
         choice.plan = Plan(*choice.scheduler, AllReduceState(topology, roots), part);
         part.Show("predicting its time", 0);
-        choice.predictedSeconds = PredictSeconds(topology, transport, mtu, choice.plan, bytes);
+        choice.predictedSeconds =
+            PredictSeconds(topology, transport, mtu, choice.plan, bytes, hasBarriers);
         return choice;
     };
     const uint32_t nPorts = ComputeMeanPorts(topology);

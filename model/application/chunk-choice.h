@@ -43,6 +43,7 @@ struct ChunkChoice
  * @param transport how data is cut into frames; it need not be open
  * @param mtu largest packet on the links
  * @param bytes size of the gradient
+ * @param hasBarriers whether all wait for each other between rounds
  * @param progress where it is said how far the present plan has come
  * @return the choice
  * @throws InputError if the scheduler cannot plan
@@ -52,6 +53,7 @@ ChunkChoice ChooseChunks(const Topology& topology,
                          const AllReduceTransport& transport,
                          uint32_t mtu,
                          uint64_t bytes,
+                         bool hasBarriers,
                          const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce

@@ -69,8 +69,8 @@ DatagramTransport::Send(const Transfer& transfer)
     flow->transfer = transfer;
     flow->forth = MakeRoute(transfer.path);
     flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
-    flow->payloadSize = GetFrameFormat(transfer.path.size() - 1, GetMtu()).payload;
-    flow->nPackets = (transfer.bytes + flow->payloadSize - 1) / flow->payloadSize;
+    flow->format = GetFrameFormat(transfer.path.size() - 1, GetMtu());
+    flow->nPackets = (transfer.bytes + flow->format.payload - 1) / flow->format.payload;
     flow->arrived.resize(flow->nPackets, false);
     flow->data.resize(transfer.payload ? transfer.bytes : 0);
     SetTimes(*flow);
@@ -92,13 +92,11 @@ DatagramTransport::Send(const Transfer& transfer)
 void
 DatagramTransport::SetTimes(Flow& flow)
 {
-    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
-    const double frameBits = format.GetFrameBits();
+    const double frameBits = flow.format.GetFrameBits();
     const PathTiming timing =
         ComputePathTiming(GetNetwork().GetTopology(), flow.transfer.path, frameBits);
     const double roundTrip = timing.frame + 2 * timing.propagation;
     const double interval = frameBits / flow.transfer.rateBps;
-    flow.interval = Seconds(interval);
     // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
     const uint32_t mostUnderWay = std::min(flow.window, flow.nPackets);
@@ -112,9 +110,8 @@ DatagramTransport::FindTurn(const Flow& flow)
     const Topology& topology = GetNetwork().GetTopology();
     const DirectedLinkId port =
         *topology.FindDirectedLink(flow.transfer.path[0], flow.transfer.path[1]);
-    const FrameFormat format = GetFrameFormat(flow.transfer.path.size() - 1, GetMtu());
-    const uint64_t first = std::min<uint64_t>(format.payload, flow.transfer.bytes);
-    const double frameBits = 8.0 * (first + format.overhead);
+    const uint64_t first = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
+    const double frameBits = 8.0 * flow.format.GetWireBytes(first);
     const Time turn = std::max(Simulator::Now(), m_nextTurns[port]);
     m_nextTurns[port] = turn + Seconds(frameBits / topology.GetLink(port / 2).rateBps);
     return turn;
@@ -134,20 +131,25 @@ DatagramTransport::SendBurst(TransferId id)
         }
         return; // Unless this was the end, the next acknowledgement goes on.
     }
-    const Time pause = flow.interval * (limit - flow.nSent);
+    const uint64_t end = std::min(uint64_t{limit} * flow.format.payload, flow.transfer.bytes);
+    const uint64_t bytes = end - uint64_t{flow.nSent} * flow.format.payload;
+    const double bits = 8.0 * flow.format.GetWireBytes(bytes);
     while (flow.nSent < limit)
     {
         SendData(flow, flow.nSent++, DatagramHeader::DATA);
     }
     flow.lastNews = Simulator::Now();
-    flow.pacer = Simulator::Schedule(pause, &DatagramTransport::SendBurst, this, id);
+    flow.pacer = Simulator::Schedule(Seconds(bits / flow.transfer.rateBps),
+                                     &DatagramTransport::SendBurst,
+                                     this,
+                                     id);
 }
 
 void
 DatagramTransport::SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind)
 {
-    const uint64_t begin = uint64_t{sequence} * flow.payloadSize;
-    const uint32_t size = std::min<uint64_t>(flow.payloadSize, flow.transfer.bytes - begin);
+    const uint64_t begin = uint64_t{sequence} * flow.format.payload;
+    const uint32_t size = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes - begin);
     const auto& payload = flow.transfer.payload;
     const Ptr<Packet> packet =
         payload ? Create<Packet>(payload->data() + begin, size) : Create<Packet>(size);
@@ -245,7 +247,7 @@ DatagramTransport::StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet)
     }
     if (flow.transfer.payload)
     {
-        packet->CopyData(flow.data.data() + uint64_t{sequence} * flow.payloadSize,
+        packet->CopyData(flow.data.data() + uint64_t{sequence} * flow.format.payload,
                          packet->GetSize());
     }
 }

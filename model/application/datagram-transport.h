@@ -74,10 +74,9 @@ class DatagramTransport : public AllReduceTransport
         Transfer transfer;           //!< what goes where
         Route forth;                 //!< the way of the data
         Route back;                  //!< the way of the acknowledgements
-        uint32_t payloadSize{0};     //!< bytes of data in a full packet
+        FrameFormat format;          //!< of its packets
         uint32_t nPackets{0};        //!< number of packets
         uint32_t window{0};          //!< packets that may be on the way
-        Time interval;               //!< between bursts
         Time timeout;                //!< how long to wait for news
         uint32_t backoff{1};         //!< by how much the wait is longer now
         uint32_t nSent{0};           //!< packets sent at least once

@@ -4,10 +4,14 @@
 
 #include "time-prediction.h"
 
+#include "workload-dispatcher.h"
+
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
+#include <queue>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace ns3::allreduce
@@ -16,41 +20,61 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Predicts round by round.
-class RoundPredictor
+/// What workloads put on the links, and what they wait for besides links.
+class WorkloadTimes
 {
   public:
-    RoundPredictor(const Topology& topology,
-                   const AllReduceTransport& transport,
-                   uint32_t mtu,
-                   uint32_t nChunks,
-                   uint64_t bytes)
+    WorkloadTimes(const Topology& topology,
+                  const AllReduceTransport& transport,
+                  uint32_t mtu,
+                  uint32_t nChunks,
+                  uint64_t bytes)
         : m_topology(topology),
           m_transport(transport),
           m_mtu(mtu),
           m_nChunks(nChunks),
-          m_bytes(bytes),
-          m_loads(topology.GetNDirectedLinks())
+          m_bytes(bytes)
     {
     }
 
-    /// @return seconds that a round takes
-    double Predict(const WorkloadList& round)
+    /// @return the network
+    const Topology& GetTopology() const
     {
-        std::fill(m_loads.begin(), m_loads.end(), 0);
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        return m_topology;
+    }
+
+    /// @return bits of a workload on the wire; 0 if it is empty
+    double GetBits(const Workload& workload) const
+    {
+        return 8.0 * GetFormat(workload).GetWireBytes(GetBytes(workload));
+    }
+
+    /// @return bits of a workload's first frame
+    double GetFrameBits(const Workload& workload) const
+    {
+        const FrameFormat format = GetFormat(workload);
+        return 8.0 * (std::min<uint64_t>(format.payload, GetBytes(workload)) + format.overhead);
+    }
+
+    /// @return seconds that the transport needs if this is the first workload on its path
+    double TakeSetupSeconds(const Workload& workload, uint64_t rateBps)
+    {
+        const Path path(workload.path.begin(), workload.path.end());
+        const bool isFirst = m_usedPaths.insert(path).second;
+        return isFirst ? m_transport.GetSetupSeconds(m_topology,
+                                                     m_mtu,
+                                                     {path, GetBytes(workload), rateBps})
+                       : 0;
+    }
+
+    /// Call call(link) for the links of a workload, in their order.
+    template <typename Call>
+    void ForEachLink(const Workload& workload, Call call) const
+    {
+        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
         {
-            const Workload workload = round.Get(i);
-            const double bits = 8.0 * GetFormat(workload).GetWireBytes(GetBytes(workload));
-            ForEachLink(workload, [&](DirectedLinkId link) { m_loads[link] += bits; });
+            call(*m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]));
         }
-        const std::vector<uint64_t> rates = ComputeWorkloadRates(m_topology, round);
-        double slowest = 0;
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
-        {
-            slowest = std::max(slowest, PredictWorkload(round.Get(i), rates[i]));
-        }
-        return slowest;
     }
 
   private:
@@ -64,53 +88,205 @@ class RoundPredictor
         return m_transport.GetFrameFormat(workload.path.size() - 1, m_mtu);
     }
 
-    template <typename Call>
-    void ForEachLink(const Workload& workload, Call call) const
-    {
-        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
-        {
-            call(*m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]));
-        }
-    }
-
-    double PredictWorkload(const Workload& workload, uint64_t rateBps)
-    {
-        const FrameFormat format = GetFormat(workload);
-        const uint64_t bytes = GetBytes(workload);
-        const double frameBits =
-            8.0 * (std::min<uint64_t>(format.payload, bytes) + format.overhead);
-        double longest = 0;
-        double latency = 0;
-        double longestFrame = 0;
-        ForEachLink(workload, [&](DirectedLinkId id) {
-            const Link& link = m_topology.GetLink(id / 2);
-            const double frame = frameBits / link.rateBps;
-            longest = std::max(longest, m_loads[id] / link.rateBps);
-            longestFrame = std::max(longestFrame, frame);
-            latency += frame + 1e-9 * link.delayNs;
-        });
-        return bytes == 0 ? 0
-                          : GetSetupSeconds(workload, rateBps) + longest + latency - longestFrame;
-    }
-
-    /// @return what the transport needs if this is the first workload on its path
-    double GetSetupSeconds(const Workload& workload, uint64_t rateBps)
-    {
-        const Path path(workload.path.begin(), workload.path.end());
-        const bool isFirst = m_usedPaths.insert(path).second;
-        return isFirst ? m_transport.GetSetupSeconds(m_topology,
-                                                     m_mtu,
-                                                     {path, GetBytes(workload), rateBps})
-                       : 0;
-    }
-
     const Topology& m_topology;            //!< the network
     const AllReduceTransport& m_transport; //!< how data is cut into frames
     uint32_t m_mtu;                        //!< largest packet
     uint32_t m_nChunks;                    //!< number of chunks
     uint64_t m_bytes;                      //!< size of the gradient
-    std::vector<double> m_loads;           //!< by directed link: bits in this round
     std::set<Path> m_usedPaths;            //!< those of earlier workloads
+};
+
+/// Predicts round by round, with barriers between them.
+class RoundPredictor
+{
+  public:
+    explicit RoundPredictor(WorkloadTimes& times)
+        : m_times(times),
+          m_loads(times.GetTopology().GetNDirectedLinks())
+    {
+    }
+
+    /// @return seconds that a round takes
+    double Predict(const WorkloadList& round)
+    {
+        std::fill(m_loads.begin(), m_loads.end(), 0);
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const double bits = m_times.GetBits(round.Get(i));
+            m_times.ForEachLink(round.Get(i), [&](DirectedLinkId id) { m_loads[id] += bits; });
+        }
+        const auto rates = ComputeWorkloadRates(m_times.GetTopology(), round);
+        double slowest = 0;
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            slowest = std::max(slowest, PredictWorkload(round.Get(i), rates[i]));
+        }
+        return slowest;
+    }
+
+  private:
+    double PredictWorkload(const Workload& workload, uint64_t rateBps)
+    {
+        if (m_times.GetBits(workload) == 0)
+        {
+            return 0;
+        }
+        double longest = 0;
+        double latency = 0;
+        double longestFrame = 0;
+        m_times.ForEachLink(workload, [&](DirectedLinkId id) {
+            const Link& link = m_times.GetTopology().GetLink(id / 2);
+            const double frame = m_times.GetFrameBits(workload) / link.rateBps;
+            longest = std::max(longest, m_loads[id] / link.rateBps);
+            longestFrame = std::max(longestFrame, frame);
+            latency += frame + 1e-9 * link.delayNs;
+        });
+        return m_times.TakeSetupSeconds(workload, rateBps) + longest + latency - longestFrame;
+    }
+
+    WorkloadTimes& m_times;      //!< what workloads put on the links
+    std::vector<double> m_loads; //!< by directed link: bits in this round
+};
+
+/**
+ * Predicts workloads that begin as WorkloadDispatcher lets them, without barriers. Where a path has
+ * links that are no ports, what others send there at the same time is in the way: there a workload
+ * goes in several parts, and each link sends part after part as they come.
+ */
+class DispatchPredictor
+{
+  public:
+    explicit DispatchPredictor(WorkloadTimes& times)
+        : m_times(times),
+          m_dispatcher(times.GetTopology(), true),
+          m_freeFrom(times.GetTopology().GetNDirectedLinks(), 0)
+    {
+    }
+
+    /// @return when the last workload arrives
+    double Predict(const std::vector<WorkloadList>& rounds)
+    {
+        m_dispatcher.Load(rounds);
+        BeginReady(0);
+        double now = 0;
+        while (!m_events.empty())
+        {
+            const Event event = m_events.top();
+            m_events.pop();
+            now = event.seconds;
+            if (event.kind == PART)
+            {
+                PassLink(event);
+                continue;
+            }
+            event.kind == ARRIVED ? m_dispatcher.NoteArrived(event.index)
+                                  : m_dispatcher.FreePorts(event.index);
+            BeginReady(now);
+        }
+        return now;
+    }
+
+  private:
+    /// What can happen to a workload.
+    enum Kind
+    {
+        SENT,    //!< its sender has sent everything
+        ARRIVED, //!< all of it has arrived
+        PART     //!< the first frame of a part has come to a link
+    };
+
+    /// Something that is to happen to a workload.
+    struct Event
+    {
+        double seconds;     //!< when
+        uint32_t index;     //!< the workload
+        Kind kind;          //!< what
+        uint32_t hop{0};    //!< PART: the link, counted along the path
+        double last{0};     //!< PART: when its last frame comes to the link
+        bool isFinal{true}; //!< PART: the last one of its workload
+
+        bool operator<(const Event& other) const
+        {
+            return std::tie(other.seconds, other.index) < std::tie(seconds, index);
+        }
+    };
+
+    /// Parts of a workload whose path has links that are no ports.
+    static constexpr uint32_t MOST_PARTS = 16;
+
+    void BeginReady(double now)
+    {
+        bool hasChanged = true;
+        while (hasChanged)
+        {
+            hasChanged = false;
+            while (m_dispatcher.LandNext())
+            {
+            }
+            while (const auto index = m_dispatcher.BeginNext())
+            {
+                Begin(*index, now);
+                hasChanged = true;
+            }
+        }
+    }
+
+    uint32_t GetNParts(const Workload& workload) const
+    {
+        const double nFrames = m_times.GetBits(workload) / m_times.GetFrameBits(workload);
+        return workload.path.size() > 3 ? std::clamp<uint32_t>(nFrames, 1, MOST_PARTS) : 1;
+    }
+
+    void Begin(uint32_t index, double now)
+    {
+        const Workload workload = m_dispatcher.Get(index);
+        const double bits = m_times.GetBits(workload);
+        if (bits == 0)
+        {
+            m_events.push({now, index, ARRIVED});
+            return;
+        }
+        const double rate = m_dispatcher.GetRate(index);
+        const double begin = now + m_times.TakeSetupSeconds(workload, rate);
+        const double frame = m_times.GetFrameBits(workload) / rate;
+        const uint32_t nParts = GetNParts(workload);
+        const double part = bits / rate / nParts;
+        for (uint32_t i = 0; i < nParts; ++i)
+        {
+            const double first = begin + i * part;
+            m_events.push({first, index, PART, 0, first + part - frame, i + 1 == nParts});
+        }
+        m_events.push({begin + bits / rate, index, SENT});
+    }
+
+    void PassLink(const Event& event)
+    {
+        const Workload workload = m_dispatcher.Get(event.index);
+        const DirectedLinkId id =
+            *m_times.GetTopology().FindDirectedLink(workload.path[event.hop],
+                                                    workload.path[event.hop + 1]);
+        const Link& link = m_times.GetTopology().GetLink(id / 2);
+        const double bits = m_times.GetBits(workload) / GetNParts(workload);
+        const double frame = m_times.GetFrameBits(workload) / link.rateBps;
+        const double delay = 1e-9 * link.delayNs;
+        const double begin = std::max(event.seconds, m_freeFrom[id]);
+        m_freeFrom[id] = begin + bits / link.rateBps;
+        const double last = std::max(event.last + frame, m_freeFrom[id]) + delay;
+        if (event.hop + 2 < workload.path.size())
+        {
+            m_events.push(
+                {begin + frame + delay, event.index, PART, event.hop + 1, last, event.isFinal});
+        }
+        else if (event.isFinal)
+        {
+            m_events.push({last, event.index, ARRIVED});
+        }
+    }
+
+    WorkloadTimes& m_times;              //!< what workloads put on the links
+    WorkloadDispatcher m_dispatcher;     //!< says what begins when
+    std::vector<double> m_freeFrom;      //!< by directed link: when it has sent what has come
+    std::priority_queue<Event> m_events; //!< what is to happen, the next one first
 };
 
 } // namespace
@@ -120,9 +296,15 @@ PredictSeconds(const Topology& topology,
                const AllReduceTransport& transport,
                uint32_t mtu,
                const AllReduceSchedule& schedule,
-               uint64_t bytes)
+               uint64_t bytes,
+               bool hasBarriers)
 {
-    RoundPredictor predictor(topology, transport, mtu, schedule.roots.size(), bytes);
+    WorkloadTimes times(topology, transport, mtu, schedule.roots.size(), bytes);
+    if (!hasBarriers)
+    {
+        return DispatchPredictor(times).Predict(schedule.rounds);
+    }
+    RoundPredictor predictor(times);
     double seconds = 0;
     for (const WorkloadList& round : schedule.rounds)
     {
