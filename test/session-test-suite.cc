@@ -795,6 +795,7 @@ class SeveralSessionsTestCase : public TestCase
         helper.SetAttribute("Iterations", UintegerValue(ITERATIONS));
         helper.SetAttribute("ComputeTime", TimeValue(MilliSeconds(1)));
         helper.SetAttribute("VerifyData", BooleanValue(true));
+        helper.SetChunksPerServer(2);
         std::vector<Ptr<AllReduceSession>> sessions;
         for (const std::string transport : {"raw", "raw", "udp", "udp", "tcp", "tcp"})
         {

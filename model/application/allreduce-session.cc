@@ -8,6 +8,7 @@
 #include "ns3/allreduce-compat.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
+#include "ns3/breadth-first-search.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/simulator.h"
@@ -604,7 +605,7 @@ AllReduceSession::BeginWorkload(uint32_t index)
                    static_cast<uint32_t>(m_durations.size()),
                    m_firstRound + m_dispatcher->GetRound(index),
                    m_dispatcher->GetPosition(index)};
-    flight.way = m_network->GetLinks(Path(workload.path.begin(), workload.path.end()));
+    flight.way = FindLinks(m_network->GetTopology(), workload.path);
     if (m_data)
     {
         flight.parcel = m_data->Take(workload);
@@ -904,28 +905,19 @@ std::string
 AllReduceSession::DescribeCutOff() const
 {
     const Topology& topology = m_network->GetTopology();
-    std::vector<bool> isReached(topology.GetNNodes(), false);
-    std::vector<NodeId> reached{0};
-    isReached[0] = true;
-    for (std::size_t i = 0; i < reached.size(); ++i)
-    {
-        for (const Topology::Port& port : topology.GetPorts(reached[i]))
-        {
-            if (m_state->IsLinkUp(port.out / 2) && !isReached[port.neighbor])
-            {
-                isReached[port.neighbor] = true;
-                reached.push_back(port.neighbor);
-            }
-        }
-    }
-    const auto nReached =
-        std::count(isReached.begin(), isReached.begin() + topology.GetNServers(), true);
+    const auto isUp = [this](NodeId, const Topology::Port& port) {
+        return m_state->IsLinkUp(GetLinkId(port.out));
+    };
+    const BreadthFirstTree tree = SearchBreadthFirst(topology, 0, isUp);
+    const auto nReached = std::count_if(tree.order.begin(), tree.order.end(), [&](NodeId node) {
+        return topology.IsServer(node);
+    });
     // Those that are fewer are the ones that are cut off.
     const bool isMinority = 2 * nReached < topology.GetNServers();
     std::ostringstream text;
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
-        if (isReached[server] == isMinority)
+        if (tree.IsReached(server) == isMinority)
         {
             text << (text.tellp() > 0 ? ", " : "cut off by links that are down: server ") << server;
         }

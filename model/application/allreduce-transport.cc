@@ -107,13 +107,12 @@ ComputePathTiming(const Topology& topology, const Path& path, double frameBits)
 {
     PathTiming timing;
     timing.slowestBps = std::numeric_limits<uint64_t>::max();
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-    {
-        const Link& link = topology.GetLink(*topology.FindDirectedLink(path[i], path[i + 1]) / 2);
+    ForEachLink(topology, path, [&](DirectedLinkId id) {
+        const Link& link = topology.GetLinkOf(id);
         timing.frame += frameBits / link.rateBps;
         timing.propagation += 1e-9 * link.delayNs;
         timing.slowestBps = std::min(timing.slowestBps, link.rateBps);
-    }
+    });
     return timing;
 }
 

@@ -113,7 +113,7 @@ DatagramTransport::FindTurn(const Flow& flow)
     const uint64_t first = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
     const double frameBits = 8.0 * flow.format.GetWireBytes(first);
     const Time turn = std::max(Simulator::Now(), m_nextTurns[port]);
-    m_nextTurns[port] = turn + Seconds(frameBits / topology.GetLink(port / 2).rateBps);
+    m_nextTurns[port] = turn + Seconds(frameBits / topology.GetLinkOf(port).rateBps);
     return turn;
 }
 

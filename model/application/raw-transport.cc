@@ -130,7 +130,7 @@ RawTransport::Arrive(NodeId node, Ptr<const Packet> packet)
         return;
     }
     const auto link = GetNetwork().GetTopology().FindDirectedLink(node, *(here + 1));
-    if (link && GetNetwork().IsLinkUp(*link / 2))
+    if (link && GetNetwork().IsLinkUp(GetLinkId(*link)))
     {
         const auto device = GetNetwork().GetDevice(*link);
         device->Send(copy, device->GetBroadcast(), PROTOCOL_NUMBER);

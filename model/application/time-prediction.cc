@@ -67,16 +67,6 @@ class WorkloadTimes
                        : 0;
     }
 
-    /// Call call(link) for the links of a workload, in their order.
-    template <typename Call>
-    void ForEachLink(const Workload& workload, Call call) const
-    {
-        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
-        {
-            call(*m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]));
-        }
-    }
-
   private:
     uint64_t GetBytes(const Workload& workload) const
     {
@@ -113,7 +103,9 @@ class RoundPredictor
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const double bits = m_times.GetBits(round.Get(i));
-            m_times.ForEachLink(round.Get(i), [&](DirectedLinkId id) { m_loads[id] += bits; });
+            ForEachLink(m_times.GetTopology(), round.Get(i).path, [&](DirectedLinkId id) {
+                m_loads[id] += bits;
+            });
         }
         const auto rates = ComputeWorkloadRates(m_times.GetTopology(), round);
         double slowest = 0;
@@ -134,8 +126,8 @@ class RoundPredictor
         double longest = 0;
         double latency = 0;
         double longestFrame = 0;
-        m_times.ForEachLink(workload, [&](DirectedLinkId id) {
-            const Link& link = m_times.GetTopology().GetLink(id / 2);
+        ForEachLink(m_times.GetTopology(), workload.path, [&](DirectedLinkId id) {
+            const Link& link = m_times.GetTopology().GetLinkOf(id);
             const double frame = m_times.GetFrameBits(workload) / link.rateBps;
             longest = std::max(longest, m_loads[id] / link.rateBps);
             longestFrame = std::max(longestFrame, frame);
@@ -265,7 +257,7 @@ class DispatchPredictor
         const DirectedLinkId id =
             *m_times.GetTopology().FindDirectedLink(workload.path[event.hop],
                                                     workload.path[event.hop + 1]);
-        const Link& link = m_times.GetTopology().GetLink(id / 2);
+        const Link& link = m_times.GetTopology().GetLinkOf(id);
         const double bits = m_times.GetBits(workload) / GetNParts(workload);
         const double frame = m_times.GetFrameBits(workload) / link.rateBps;
         const double delay = 1e-9 * link.delayNs;

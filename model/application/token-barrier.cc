@@ -4,6 +4,8 @@
 
 #include "token-barrier.h"
 
+#include "ns3/breadth-first-search.h"
+
 #include <algorithm>
 
 namespace ns3::allreduce
@@ -13,29 +15,6 @@ namespace
 {
 
 constexpr NodeId ROOT = 0;
-
-/// @return by node: the one before it on a shortest way from the root; itself if there is none
-std::vector<NodeId>
-FindWaysFromRoot(const Topology& topology, const std::vector<bool>& isUp)
-{
-    std::vector<NodeId> before(topology.GetNNodes());
-    std::vector<bool> isReached(topology.GetNNodes(), false);
-    std::vector<NodeId> queue{ROOT};
-    isReached[ROOT] = true;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-    {
-        for (const Topology::Port& port : topology.GetPorts(queue[i]))
-        {
-            if (isUp[port.out / 2] && !isReached[port.neighbor])
-            {
-                isReached[port.neighbor] = true;
-                before[port.neighbor] = queue[i];
-                queue.push_back(port.neighbor);
-            }
-        }
-    }
-    return before;
-}
 
 } // namespace
 
@@ -49,7 +28,10 @@ TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
 {
     ++m_epoch;
     m_members.assign(topology.GetNServers(), {});
-    const std::vector<NodeId> before = FindWaysFromRoot(topology, isUp);
+    const auto mayPass = [&](NodeId, const Topology::Port& port) {
+        return isUp[GetLinkId(port.out)];
+    };
+    const std::vector<NodeId> before = SearchBreadthFirst(topology, ROOT, mayPass).before;
     for (NodeId server = ROOT + 1; server < m_members.size(); ++server)
     {
         Path& up = m_members[server].up;

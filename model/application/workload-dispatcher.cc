@@ -120,7 +120,7 @@ WorkloadDispatcher::AddBlockers()
 bool
 WorkloadDispatcher::HasRoom(DirectedLinkId port, uint32_t index) const
 {
-    return m_ports[port].busyBps + m_entries[index].rateBps <= m_topology.GetLink(port / 2).rateBps;
+    return m_ports[port].busyBps + m_entries[index].rateBps <= m_topology.GetLinkOf(port).rateBps;
 }
 
 void

@@ -202,7 +202,7 @@ AllocationChecker::CheckLinks() const
         const double most = m_cluster.reservableShare * m_rates[link];
         if (m_reserved[link] > most * (1 + TOLERANCE))
         {
-            const Link& ends = m_cluster.topology.GetLinks()[link / 2];
+            const Link& ends = m_cluster.topology.GetLinkOf(link);
             return Say("link ",
                        link % 2 == 0 ? ends.a : ends.b,
                        "-",

@@ -296,7 +296,7 @@ FindRingBandwidths(const GpuCluster& cluster,
             for (const DirectedLinkId link : GetLinks(topology, ring))
             {
                 bandwidth = std::min(bandwidth,
-                                     GetContendedBandwidth(topology.GetLink(link / 2).rateBps,
+                                     GetContendedBandwidth(topology.GetLinkOf(link).rateBps,
                                                            nSharing[link],
                                                            cluster.contentionAlpha));
             }

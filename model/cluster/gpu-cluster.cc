@@ -38,7 +38,7 @@ GpuCluster::GetNGpus() const
 uint64_t
 GpuCluster::GetReservable(DirectedLinkId link) const
 {
-    return reservableShare * topology.GetLink(link / 2).rateBps;
+    return reservableShare * topology.GetLinkOf(link).rateBps;
 }
 
 void

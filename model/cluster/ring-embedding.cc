@@ -21,10 +21,7 @@ GetLinks(const Topology& topology, const RingEmbedding& ring)
     std::vector<DirectedLinkId> links;
     for (const Path& path : ring.paths)
     {
-        for (std::size_t i = 0; i + 1 < path.size(); ++i)
-        {
-            links.push_back(*topology.FindDirectedLink(path[i], path[i + 1]));
-        }
+        ForEachLink(topology, path, [&](DirectedLinkId link) { links.push_back(link); });
     }
     return links;
 }

@@ -215,12 +215,10 @@ RingPlacement::Close(RingEmbedding& ring)
 void
 RingPlacement::Reserve(const RingEmbedding& ring, const Path& path)
 {
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-    {
-        const auto link = *m_cluster.topology.FindDirectedLink(path[i], path[i + 1]);
+    ForEachLink(m_cluster.topology, path, [&](DirectedLinkId link) {
         m_freeBps[link] -= ring.bandwidthBps;
         m_reservedBps += ring.bandwidthBps;
-    }
+    });
 }
 
 void

@@ -57,11 +57,9 @@ ComputeLinkLoads(const Topology& topology, const AllReduceSchedule& schedule)
     {
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
-            const NodeRange path = round.Get(i).path;
-            for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
-            {
-                ++loads[*topology.FindDirectedLink(*node, *(node + 1))].nWorkloads;
-            }
+            ForEachLink(topology, round.Get(i).path, [&](DirectedLinkId link) {
+                ++loads[link].nWorkloads;
+            });
         }
     }
     for (LinkLoad& load : loads)

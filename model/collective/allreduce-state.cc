@@ -141,7 +141,18 @@ AllReduceState::IsLinkUp(LinkId link) const
 uint32_t
 AllReduceState::GetCapacity(DirectedLinkId link) const
 {
-    return m_isDown[link / 2] ? 0 : m_topology->GetCapacity(link);
+    return m_isDown[GetLinkId(link)] ? 0 : m_topology->GetCapacity(link);
+}
+
+std::vector<uint32_t>
+AllReduceState::GetCapacities() const
+{
+    std::vector<uint32_t> capacities = m_topology->GetCapacities();
+    for (DirectedLinkId link = 0; link < capacities.size(); ++link)
+    {
+        capacities[link] = m_isDown[GetLinkId(link)] ? 0 : capacities[link];
+    }
+    return capacities;
 }
 
 uint32_t
@@ -340,7 +351,7 @@ AllReduceState::FindPathFault(const Workload& workload) const
         {
             return Fault::NO_LINK;
         }
-        if (m_isDown[*link / 2])
+        if (m_isDown[GetLinkId(*link)])
         {
             return Fault::LINK_DOWN;
         }
@@ -466,12 +477,10 @@ void
 AllReduceState::Reserve(Flight& flight, const Workload& workload)
 {
     flight.firstLink = m_flightLinks.size();
-    for (const NodeId* node = workload.path.begin(); node + 1 != workload.path.end(); ++node)
-    {
-        const DirectedLinkId link = *m_topology->FindDirectedLink(*node, *(node + 1));
+    ForEachLink(*m_topology, workload.path, [&](DirectedLinkId link) {
         ++m_used[link];
         m_flightLinks.push_back(link);
-    }
+    });
     flight.nLinks = m_flightLinks.size() - flight.firstLink;
 }
 

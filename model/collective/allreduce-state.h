@@ -95,6 +95,9 @@ class AllReduceState
      */
     uint32_t GetCapacity(DirectedLinkId link) const;
 
+    /// @return by directed link: how many workloads it carries at once; 0 if it is down
+    std::vector<uint32_t> GetCapacities() const;
+
     /**
      * @param link a directed link
      * @return how many more workloads it can carry now

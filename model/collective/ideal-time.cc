@@ -79,7 +79,7 @@ class QuickestWays
     {
         for (const Topology::Port& port : m_topology.GetPorts(node))
         {
-            const Link& link = m_topology.GetLink(port.out / 2);
+            const Link& link = m_topology.GetLinkOf(port.out);
             const double sending = m_topology.IsServer(node) ? bits / link.rateBps : 0;
             const double arrival = m_seconds[node] + sending + 1e-9 * link.delayNs;
             if (arrival < m_seconds[port.neighbor])

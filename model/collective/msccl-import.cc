@@ -50,10 +50,7 @@ class RoundRouter
         Path path;
         if (m_search.Find(from, to, SwitchPathSearch::ANY_LENGTH, hasRoom, path))
         {
-            for (std::size_t i = 0; i + 1 < path.size(); ++i)
-            {
-                ++m_load[*m_topology.FindDirectedLink(path[i], path[i + 1])];
-            }
+            ForEachLink(m_topology, path, [&](DirectedLinkId link) { ++m_load[link]; });
         }
         return path;
     }

@@ -167,7 +167,7 @@ class PathChecker
                 m_violation.Note(place, "there is no link ", *node, "-", *(node + 1));
                 return false;
             }
-            if (!m_start.IsLinkUp(*link / 2))
+            if (!m_start.IsLinkUp(GetLinkId(*link)))
             {
                 m_violation.Note(place, "link ", *node, "-", *(node + 1), " is down");
                 return false;

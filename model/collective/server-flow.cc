@@ -36,7 +36,7 @@ ServerFlow::SetWidths(const std::vector<int64_t>& widths)
 {
     for (DirectedLinkId link = 0; link < m_nDirectedLinks; ++link)
     {
-        m_capacity[m_place[link]] = widths[link / 2];
+        m_capacity[m_place[link]] = widths[GetLinkId(link)];
     }
     m_unlimited = std::accumulate(widths.begin(), widths.end(), int64_t{1});
 }

@@ -10,22 +10,6 @@
 namespace ns3::allreduce
 {
 
-namespace
-{
-
-/// Calls a function with each directed link of a path.
-template <typename Call>
-void
-ForEachLink(const Topology& topology, const NodeRange& path, Call call)
-{
-    for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
-    {
-        call(*topology.FindDirectedLink(*node, *(node + 1)));
-    }
-}
-
-} // namespace
-
 std::vector<uint64_t>
 ComputeWorkloadRates(const Topology& topology, const WorkloadList& round)
 {
@@ -39,7 +23,7 @@ ComputeWorkloadRates(const Topology& topology, const WorkloadList& round)
     {
         uint64_t least = std::numeric_limits<uint64_t>::max();
         ForEachLink(topology, round.Get(i).path, [&](DirectedLinkId link) {
-            least = std::min(least, topology.GetLink(link / 2).rateBps / nWorkloads[link]);
+            least = std::min(least, topology.GetLinkOf(link).rateBps / nWorkloads[link]);
         });
         rates[i] = std::max<uint64_t>(least, 1);
     }

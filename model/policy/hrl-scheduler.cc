@@ -5,10 +5,10 @@
 #include "hrl-scheduler.h"
 
 #include "hrl-planner.h"
-#include "parallel-for.h"
 #include "policy-checkpoint.h"
 
 #include "ns3/boolean.h"
+#include "ns3/parallel-for.h"
 #include "ns3/plan-search.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"

@@ -10,17 +10,6 @@ namespace ns3::allreduce
 namespace
 {
 
-std::vector<uint32_t>
-GetCapacities(const AllReduceState& state)
-{
-    std::vector<uint32_t> capacity;
-    for (DirectedLinkId link = 0; link < state.GetTopology().GetNDirectedLinks(); ++link)
-    {
-        capacity.push_back(state.GetCapacity(link));
-    }
-    return capacity;
-}
-
 /// @return the holders, as PlanningProblem::parents has them
 std::vector<NodeId>
 ListHolders(const AllReduceState& state, ChunkId chunk)
@@ -67,7 +56,7 @@ MakeOutline(const AllReduceState& state, const std::vector<WorkloadList>& rounds
                            std::vector<NodeId>(topology.GetNServers(), NO_SERVER));
     outline.due.assign(state.GetNChunks(), state.GetRound());
     outline.nRounds = state.GetRound() + rounds.size();
-    outline.capacity = GetCapacities(state);
+    outline.capacity = state.GetCapacities();
     outline.prices = FindLinkPrices(topology);
     for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
     {
@@ -93,7 +82,7 @@ MakeOutline(const AllReduceState& state, const std::vector<WorkloadList>& rounds
 bool
 IsUsable(const PlanOutline& outline, const AllReduceState& state)
 {
-    if (outline.parents.size() != state.GetNChunks() || outline.capacity != GetCapacities(state))
+    if (outline.parents.size() != state.GetNChunks() || outline.capacity != state.GetCapacities())
     {
         return false;
     }

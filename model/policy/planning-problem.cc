@@ -39,10 +39,7 @@ MakeHalf(const Topology& topology,
 {
     PlanningProblem problem;
     problem.topology = &topology;
-    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
-    {
-        problem.capacity.push_back(topology.GetCapacity(link));
-    }
+    problem.capacity = topology.GetCapacities();
     problem.roots = roots;
     problem.isOpen = middle.isOpen;
     problem.parents = middle.parents;

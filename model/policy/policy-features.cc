@@ -452,7 +452,7 @@ PolicyView::FindPortFacts(uint32_t port) const
     facts.outSlack = GetOutSlack(here.server);
     facts.isLeaving = m_env.m_turn == PlanningEnvironment::Turn::LEAVING;
     facts.capacity = Share(m_env.m_around.inCapacity[here.server], m_env.m_widest);
-    facts.price = m_env.m_problem.prices[here.link / 2];
+    facts.price = m_env.m_problem.prices[GetLinkId(here.link)];
     return facts;
 }
 
@@ -474,7 +474,7 @@ PolicyView::ExploreWay(uint32_t port, const PlanningEnvironment::Sender& sender)
     {
         const DirectedLinkId link = options.towards[node - m_env.m_nServers];
         const NodeId next = topology.GetTarget(link);
-        pressure.price += m_env.m_problem.prices[link / 2];
+        pressure.price += m_env.m_problem.prices[GetLinkId(link)];
         if (!topology.IsServer(next))
         {
             uint32_t nFree = 0;

@@ -6,7 +6,6 @@
 
 #include "advantage-estimate.h"
 #include "decision-batch.h"
-#include "parallel-for.h"
 #include "policy-checkpoint.h"
 #include "policy-network.h"
 #include "policy-prior.h"
@@ -14,6 +13,7 @@
 #include "training-problems.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/parallel-for.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,8 @@
 
 #include "region-supply.h"
 
+#include "ns3/breadth-first-search.h"
+
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/biconnected_components.hpp>
@@ -142,20 +144,14 @@ RegionSupply::AddSides()
 std::vector<bool>
 RegionSupply::FindSide(NodeId start, DirectedLinkId without) const
 {
+    const auto mayPass = [&](NodeId, const Topology::Port& next) {
+        const bool isUp = m_capacity[next.out] > 0 || m_capacity[Reverse(next.out)] > 0;
+        return isUp && next.out != Reverse(without);
+    };
     std::vector<bool> isInside(m_topology.GetNNodes(), false);
-    isInside[start] = true;
-    std::vector<NodeId> queue{start};
-    for (std::size_t i = 0; i < queue.size(); ++i)
+    for (const NodeId node : SearchBreadthFirst(m_topology, start, mayPass).order)
     {
-        for (const Topology::Port& next : m_topology.GetPorts(queue[i]))
-        {
-            const bool isUp = m_capacity[next.out] > 0 || m_capacity[Reverse(next.out)] > 0;
-            if (isUp && next.out != Reverse(without) && !isInside[next.neighbor])
-            {
-                isInside[next.neighbor] = true;
-                queue.push_back(next.neighbor);
-            }
-        }
+        isInside[node] = true;
     }
     return isInside;
 }

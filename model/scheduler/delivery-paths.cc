@@ -4,6 +4,7 @@
 
 #include "delivery-paths.h"
 
+#include "ns3/breadth-first-search.h"
 #include "ns3/link-prices.h"
 
 #include <algorithm>
@@ -15,37 +16,10 @@ namespace
 {
 
 /// A node that was not reached.
-constexpr uint32_t FAR = UINT32_MAX;
 /// Shortest paths between two servers that are worth knowing.
 constexpr uint32_t MOST_PATHS = 4;
 /// What a link costs that is in nobody's way is 1; each unit of its price in the bound costs this.
 constexpr uint32_t PRICE_WEIGHT = 4;
-
-/// @return by node: links from a server over switches, FAR if there is no way
-std::vector<uint32_t>
-ComputeDistances(const Topology& topology, NodeId source)
-{
-    std::vector<uint32_t> distances(topology.GetNNodes(), FAR);
-    std::vector<NodeId> queue(1, source);
-    distances[source] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-    {
-        const NodeId node = queue[i];
-        if (node != source && topology.IsServer(node))
-        {
-            continue;
-        }
-        for (const Topology::Port& port : topology.GetPorts(node))
-        {
-            if (distances[port.neighbor] == FAR)
-            {
-                distances[port.neighbor] = distances[node] + 1;
-                queue.push_back(port.neighbor);
-            }
-        }
-    }
-    return distances;
-}
 
 } // namespace
 
@@ -75,7 +49,7 @@ DeliveryPaths::Find(const std::vector<DirectedLinkId>& links)
         uint32_t price = 0;
         for (const DirectedLinkId link : links)
         {
-            price += m_linkPrices[link / 2];
+            price += m_linkPrices[GetLinkId(link)];
         }
         m_prices.push_back(price);
     }
@@ -85,10 +59,14 @@ DeliveryPaths::Find(const std::vector<DirectedLinkId>& links)
 void
 DeliveryPaths::AddPathsFrom(NodeId source)
 {
-    const std::vector<uint32_t> distances = ComputeDistances(m_topology, source);
+    const auto mayPass = [&](NodeId node, const Topology::Port&) {
+        return node == source || !m_topology.IsServer(node);
+    };
+    const std::vector<uint32_t> distances =
+        SearchBreadthFirst(m_topology, source, mayPass).distance;
     for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
     {
-        if (server != source && distances[server] != FAR)
+        if (server != source && distances[server] != UNREACHABLE)
         {
             uint32_t nAdded = 0;
             AddPathsBack(server, distances, nAdded);

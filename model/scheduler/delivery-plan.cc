@@ -21,7 +21,6 @@ MakeDeliveries(const Topology& topology,
     plan.nRounds = rounds.size();
     plan.paths.fill(std::vector<PathId>(nChunks * nServers, 0));
     plan.rounds.fill(std::vector<uint32_t>(nChunks * nServers, 0));
-    std::vector<DirectedLinkId> links;
     for (uint32_t round = 0; round < rounds.size(); ++round)
     {
         for (std::size_t i = 0; i < rounds[round].GetSize(); ++i)
@@ -33,13 +32,8 @@ MakeDeliveries(const Topology& topology,
             {
                 std::reverse(nodes.begin(), nodes.end());
             }
-            links.clear();
-            for (std::size_t k = 0; k + 1 < nodes.size(); ++k)
-            {
-                links.push_back(*topology.FindDirectedLink(nodes[k], nodes[k + 1]));
-            }
             const uint32_t index = workload.chunk * nServers + nodes.back();
-            plan.paths[half][index] = paths.Find(links);
+            plan.paths[half][index] = paths.Find(FindLinks(topology, nodes));
             plan.rounds[half][index] = round;
         }
     }

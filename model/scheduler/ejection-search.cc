@@ -40,12 +40,9 @@ EjectionSearch::EjectionSearch(const Topology& topology,
       m_paths(paths),
       m_nServers(topology.GetNServers()),
       m_nIndices(roots.size() * m_nServers),
+      m_capacities(topology.GetCapacities()),
       m_random(seed)
 {
-    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
-    {
-        m_capacities.push_back(topology.GetCapacity(link));
-    }
 }
 
 void

@@ -4,7 +4,6 @@
 
 #include "flow-tree.h"
 
-#include "residual-router.h"
 #include "server-graph.h"
 
 #include "ns3/allreduce-error.h"
@@ -106,7 +105,7 @@ class TreeScheduler
           m_preferred(preferred),
           m_nServers(state.GetTopology().GetNServers()),
           m_graph(state.GetTopology()),
-          m_router(state.GetTopology())
+          m_search(state.GetTopology())
     {
         MakeErrands();
     }
@@ -214,7 +213,7 @@ class TreeScheduler
         {
             const uint32_t nLinks = m_graph.GetNLinks(way[i], way[i + 1]);
             errand.nLinks += nLinks;
-            m_router.FindPath(m_state, way[i], way[i + 1], nLinks, m_path);
+            FindFreePath(m_search, m_state, way[i], way[i + 1], nLinks, m_path);
             AddPorts(m_path);
         }
         m_firstLinks.push_back(0);
@@ -440,20 +439,16 @@ class TreeScheduler
             return true;
         }
         const uint32_t mostLinks = m_graph.GetNLinks(from, to) + m_detour;
-        return m_router.FindPath(m_state, from, to, mostLinks, m_path);
+        return FindFreePath(m_search, m_state, from, to, mostLinks, m_path);
     }
 
     bool HasRoom(const Path& path) const
     {
-        for (std::size_t i = 0; i + 1 < path.size(); ++i)
-        {
-            const auto link = m_state.GetTopology().FindDirectedLink(path[i], path[i + 1]);
-            if (m_state.GetFreeCapacity(*link) == 0)
-            {
-                return false;
-            }
-        }
-        return true;
+        bool hasRoom = true;
+        ForEachLink(m_state.GetTopology(), path, [&](DirectedLinkId link) {
+            hasRoom &= m_state.GetFreeCapacity(link) > 0;
+        });
+        return hasRoom;
     }
 
     void EndIfDone(Errand& errand)
@@ -499,7 +494,7 @@ class TreeScheduler
     const PreferredPaths& m_preferred;        //!< paths to be tried first
     uint32_t m_nServers;                      //!< number of servers
     ServerGraph m_graph;                      //!< who can send to whom
-    ResidualRouter m_router;                  //!< finds paths
+    SwitchPathSearch m_search;                //!< finds paths
     std::vector<uint32_t> m_nPendingChildren; //!< [server][chunk]: children yet to send
     std::vector<NodeId> m_ways;               //!< servers on the errands' ways
     std::vector<DirectedLinkId> m_firstLinks; //!< as m_ways: the port to the next server

@@ -218,7 +218,7 @@ class WaitingWorkloads
     {
         for (const DirectedLinkId link : m_paths.links[path])
         {
-            m_load[link] += nWorkloads / m_topology.GetLink(link / 2).capacity;
+            m_load[link] += nWorkloads / m_topology.GetCapacity(link);
         }
     }
 

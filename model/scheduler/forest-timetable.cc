@@ -98,7 +98,6 @@ ForestTimetable::ForestTimetable(const Topology& topology,
     m_toParent.fill(std::vector<PathId>(roots.size() * m_nServers));
     m_round.fill(std::vector<uint32_t>(roots.size() * m_nServers));
     std::map<std::vector<DirectedLinkId>, PathId> known;
-    std::vector<DirectedLinkId> links;
     for (uint32_t round = 0; round < rounds.size(); ++round)
     {
         for (std::size_t i = 0; i < rounds[round].GetSize(); ++i)
@@ -111,11 +110,7 @@ ForestTimetable::ForestTimetable(const Topology& topology,
             {
                 std::reverse(path.begin(), path.end());
             }
-            links.clear();
-            for (std::size_t k = 0; k + 1 < path.size(); ++k)
-            {
-                links.push_back(*topology.FindDirectedLink(path[k], path[k + 1]));
-            }
+            const std::vector<DirectedLinkId> links = FindLinks(topology, path);
             const auto [place, isNew] = known.emplace(links, 0);
             place->second = isNew ? m_paths.Add(links) : place->second;
             const uint32_t index = GetIndex(workload.chunk, server);

@@ -7,15 +7,14 @@
 #include "broadcast-progress.h"
 #include "broadcast-relays.h"
 #include "greedy-preferences.h"
+#include "parallel-for.h"
 #include "round-planner.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <future>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace ns3::allreduce
 {
@@ -207,38 +206,23 @@ PlanGreedyBroadcast(const BroadcastProblem& problem,
     const BitMatrix receivers = FindReceivers(problem);
     nSamples = std::max(1U, nSamples);
     BestSample best;
-    std::atomic<uint32_t> nextSample{0};
     std::atomic<uint32_t> nReady{0};
-    auto runSamples = [&] {
-        for (uint32_t sample = nextSample++; sample < nSamples; sample = nextSample++)
-        {
-            const GreedyWeights& weights = SAMPLE_WEIGHTS[sample % SAMPLE_WEIGHTS.size()];
-            GreedySample attempt(problem, receivers, weights, seed + sample);
-            const auto canWin = [&](std::size_t nRounds) {
-                if (nSamples == 1)
-                {
-                    progress.ShowRound(attempt.GetPlan().size(), attempt.GetShareDone());
-                }
-                return best.CanWin(nRounds, sample);
-            };
-            if (attempt.Run(canWin))
+    RunParallel(nSamples, [&](uint32_t sample) {
+        const GreedyWeights& weights = SAMPLE_WEIGHTS[sample % SAMPLE_WEIGHTS.size()];
+        GreedySample attempt(problem, receivers, weights, seed + sample);
+        const auto canWin = [&](std::size_t nRounds) {
+            if (nSamples == 1)
             {
-                best.Offer(attempt.GetPlan(), sample);
+                progress.ShowRound(attempt.GetPlan().size(), attempt.GetShareDone());
             }
-            progress.GetPart("sample", nReady++, nSamples).Show("", 1);
+            return best.CanWin(nRounds, sample);
+        };
+        if (attempt.Run(canWin))
+        {
+            best.Offer(attempt.GetPlan(), sample);
         }
-    };
-    const uint32_t nThreads = std::min(nSamples, std::max(1U, std::thread::hardware_concurrency()));
-    std::vector<std::future<void>> others;
-    for (uint32_t i = 1; i < nThreads; ++i)
-    {
-        others.push_back(std::async(std::launch::async, runSamples));
-    }
-    runSamples();
-    for (std::future<void>& other : others)
-    {
-        other.get();
-    }
+        progress.GetPart("sample", nReady++, nSamples).Show("", 1);
+    });
     return std::move(best.GetPlan());
 }
 

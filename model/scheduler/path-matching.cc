@@ -68,7 +68,7 @@ PathMatching::BeginRound()
     std::fill(m_nChosen.begin(), m_nChosen.end(), 0);
     for (DirectedLinkId link = 0; link < m_room.size(); ++link)
     {
-        m_room[link] = m_topology.GetLink(link / 2).capacity;
+        m_room[link] = m_topology.GetCapacity(link);
         m_carries[link].clear();
         m_through[link].clear();
     }

@@ -46,10 +46,10 @@ class HalfLoads
   public:
     HalfLoads(const Topology& topology, uint32_t nRounds)
     {
-        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        for (const uint32_t capacity : topology.GetCapacities())
         {
-            m_capacity.push_back(topology.GetCapacity(link));
-            m_room.push_back(topology.GetCapacity(link) * nRounds / 2.0);
+            m_capacity.push_back(capacity);
+            m_room.push_back(capacity * nRounds / 2.0);
         }
         for (auto& load : m_load)
         {

@@ -37,12 +37,9 @@ PlanShaker::PlanShaker(const Topology& topology,
     : m_roots(roots),
       m_paths(paths),
       m_nServers(topology.GetNServers()),
+      m_capacities(topology.GetCapacities()),
       m_random(seed)
 {
-    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
-    {
-        m_capacities.push_back(topology.GetCapacity(link));
-    }
     for (uint32_t index = 0; index < roots.size() * m_nServers; ++index)
     {
         if (index % m_nServers != roots[index / m_nServers])

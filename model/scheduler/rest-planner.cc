@@ -27,10 +27,7 @@ MakeEmptyProblem(const AllReduceState& state)
     problem.nChunks = state.GetNChunks();
     problem.holders = BitMatrix(topology.GetNServers(), problem.nChunks);
     problem.wants = BitMatrix(topology.GetNServers(), problem.nChunks);
-    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
-    {
-        problem.capacity.push_back(state.GetCapacity(link));
-    }
+    problem.capacity = state.GetCapacities();
     return problem;
 }
 
@@ -209,11 +206,7 @@ class Compactor
     /// @return the first round from which on the workload's links have room, and takes it
     uint32_t FindRound(const Workload& workload, uint32_t earliest)
     {
-        m_links.clear();
-        for (const NodeId* node = workload.path.begin(); node + 1 != workload.path.end(); ++node)
-        {
-            m_links.push_back(*m_topology.FindDirectedLink(*node, *(node + 1)));
-        }
+        m_links = FindLinks(m_topology, workload.path);
         uint32_t round = earliest;
         while (round < m_used.size() && !HasRoom(round))
         {

@@ -108,10 +108,7 @@ TakeShortCuts(const Topology& topology, std::vector<Path>& paths)
 {
     std::vector<uint32_t> used(topology.GetNDirectedLinks(), 0);
     const auto use = [&](const Path& path, int32_t workloads) {
-        for (std::size_t i = 0; i + 1 < path.size(); ++i)
-        {
-            used[*topology.FindDirectedLink(path[i], path[i + 1])] += workloads;
-        }
+        ForEachLink(topology, path, [&](DirectedLinkId link) { used[link] += workloads; });
     };
     const auto hasRoom = [&](DirectedLinkId link) {
         return used[link] < topology.GetCapacity(link);

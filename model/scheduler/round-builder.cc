@@ -21,7 +21,7 @@ RoundBuilder::RoundBuilder(const AllReduceState& state)
     : m_state(state),
       m_up(MakeNetworkThatIsUp(state)),
       m_servers(m_up),
-      m_router(state.GetTopology()),
+      m_search(state.GetTopology()),
       m_hops(m_up.GetNServers())
 {
 }
@@ -73,7 +73,7 @@ RoundBuilder::TryAdd(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to)
 {
     const uint32_t nLinks = m_servers.GetNLinks(from, to);
     if (nLinks == UNREACHABLE ||
-        !m_router.FindPath(m_state, from, to, nLinks + MOST_LINKS_MORE, m_path))
+        !FindFreePath(m_search, m_state, from, to, nLinks + MOST_LINKS_MORE, m_path))
     {
         return false;
     }

@@ -5,7 +5,6 @@
 #ifndef ALLREDUCE_ROUND_BUILDER_H
 #define ALLREDUCE_ROUND_BUILDER_H
 
-#include "residual-router.h"
 #include "server-graph.h"
 
 #include "ns3/allreduce-state.h"
@@ -79,7 +78,7 @@ class RoundBuilder
     AllReduceState m_state;                    //!< with the round's workloads in flight
     Topology m_up;                             //!< without the links that are down
     ServerGraph m_servers;                     //!< whom a workload can join
-    ResidualRouter m_router;                   //!< finds paths
+    SwitchPathSearch m_search;                 //!< finds paths
     std::vector<std::vector<uint32_t>> m_hops; //!< by root, if it has been asked for: by server
     WorkloadList m_round;                      //!< the round
     Path m_path;                               //!< of the workload being tried

@@ -4,7 +4,7 @@
 
 #include "server-graph.h"
 
-#include "ns3/topology-metrics.h"
+#include "ns3/breadth-first-search.h"
 
 #include <algorithm>
 
@@ -16,32 +16,19 @@ ServerGraph::ServerGraph(const Topology& topology)
       m_neighbors(topology.GetNServers()),
       m_distances(topology.GetNServers())
 {
-    std::vector<uint32_t> distance(topology.GetNNodes(), UNREACHABLE);
-    std::vector<NodeId> queue;
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
-        queue.assign(1, server);
-        distance[server] = 0;
-        for (std::size_t i = 0; i < queue.size(); ++i)
+        const auto mayPass = [&](NodeId node, const Topology::Port&) {
+            return node == server || !topology.IsServer(node);
+        };
+        const BreadthFirstTree tree = SearchBreadthFirst(topology, server, mayPass);
+        for (const NodeId node : tree.order)
         {
-            if (i > 0 && topology.IsServer(queue[i]))
+            if (node != server && topology.IsServer(node))
             {
-                m_neighbors[server].push_back(queue[i]);
-                m_distances[server].push_back(distance[queue[i]]);
-                continue;
+                m_neighbors[server].push_back(node);
+                m_distances[server].push_back(tree.distance[node]);
             }
-            for (const Topology::Port& port : topology.GetPorts(queue[i]))
-            {
-                if (distance[port.neighbor] == UNREACHABLE)
-                {
-                    distance[port.neighbor] = distance[queue[i]] + 1;
-                    queue.push_back(port.neighbor);
-                }
-            }
-        }
-        for (const NodeId node : queue)
-        {
-            distance[node] = UNREACHABLE;
         }
     }
 }
@@ -94,6 +81,18 @@ MakeNetworkThatIsUp(const AllReduceState& state)
         }
     }
     return topology.WithLinks(topology.GetName(), std::move(links));
+}
+
+bool
+FindFreePath(SwitchPathSearch& search,
+             const AllReduceState& state,
+             NodeId from,
+             NodeId to,
+             uint32_t mostLinks,
+             Path& path)
+{
+    const auto hasRoom = [&](DirectedLinkId link) { return state.GetFreeCapacity(link) > 0; };
+    return search.Find(from, to, mostLinks, hasRoom, path);
 }
 
 } // namespace ns3::allreduce

@@ -7,6 +7,7 @@
 
 #include "ns3/allreduce-state.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/switch-path-search.h"
 
 #include <cstdint>
 #include <vector>
@@ -57,6 +58,24 @@ class ServerGraph
  * @return its network without the links that are down
  */
 Topology MakeNetworkThatIsUp(const AllReduceState& state);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param search made for the state's network
+ * @param state says which links have room now
+ * @param from the sending server
+ * @param to the receiving server
+ * @param mostLinks no path longer than this
+ * @param [out] path a shortest path of switches with room
+ * @return whether there is one
+ */
+bool FindFreePath(SwitchPathSearch& search,
+                  const AllReduceState& state,
+                  NodeId from,
+                  NodeId to,
+                  uint32_t mostLinks,
+                  Path& path);
 
 } // namespace ns3::allreduce
 

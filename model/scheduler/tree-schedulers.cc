@@ -5,7 +5,6 @@
 #include "tree-schedulers.h"
 
 #include "flow-tree.h"
-#include "residual-router.h"
 #include "ring-order.h"
 #include "server-graph.h"
 
@@ -61,7 +60,7 @@ class ShortestPathBroadcast
         : m_state(AllReduceState::MakeReduced(state.GetTopology(), state.GetRoots())),
           m_nServers(state.GetTopology().GetNServers()),
           m_graph(state.GetTopology()),
-          m_router(state.GetTopology()),
+          m_search(state.GetTopology()),
           m_random(seed),
           m_detour(detour),
           m_isNearestFirst(isNearestFirst)
@@ -166,7 +165,7 @@ class ShortestPathBroadcast
                 mostLinks = std::min(mostLinks, links + m_detour);
             }
             if (m_state.GetFinals().Test(sender, delivery.chunk) &&
-                m_router.FindPath(m_state, sender, delivery.server, links, m_path))
+                FindFreePath(m_search, m_state, sender, delivery.server, links, m_path))
             {
                 Workload workload;
                 workload.chunk = delivery.chunk;
@@ -183,7 +182,7 @@ class ShortestPathBroadcast
     AllReduceState m_state;                        //!< how far all has come
     uint32_t m_nServers;                           //!< number of servers
     ServerGraph m_graph;                           //!< who can send to whom
-    ResidualRouter m_router;                       //!< finds paths
+    SwitchPathSearch m_search;                     //!< finds paths
     std::mt19937 m_random;                         //!< decides between equal deliveries
     uint32_t m_detour;                             //!< see the constructor
     bool m_isNearestFirst;                         //!< see the constructor

@@ -5,6 +5,7 @@
 #include "allreduce-topology.h"
 
 #include "allreduce-error.h"
+#include "topology-metrics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -163,6 +164,17 @@ Topology::CheckPath(const Path& path) const
     }
 }
 
+std::vector<uint32_t>
+Topology::GetCapacities() const
+{
+    std::vector<uint32_t> capacities(GetNDirectedLinks());
+    for (DirectedLinkId link = 0; link < capacities.size(); ++link)
+    {
+        capacities[link] = GetCapacity(link);
+    }
+    return capacities;
+}
+
 bool
 Topology::AreServersConnected() const
 {
@@ -170,23 +182,8 @@ Topology::AreServersConnected() const
     {
         return true;
     }
-    std::vector<bool> reached(GetNNodes(), false);
-    std::vector<NodeId> queue{0};
-    reached[0] = true;
-    uint32_t nServersReached = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-    {
-        nServersReached += IsServer(queue[i]);
-        for (const Port& port : GetPorts(queue[i]))
-        {
-            if (!reached[port.neighbor])
-            {
-                reached[port.neighbor] = true;
-                queue.push_back(port.neighbor);
-            }
-        }
-    }
-    return nServersReached == m_nServers;
+    const std::vector<uint32_t> distance = ComputeDistances(*this, 0);
+    return std::count(distance.begin(), distance.begin() + m_nServers, UNREACHABLE) == 0;
 }
 
 std::string

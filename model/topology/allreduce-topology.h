@@ -60,6 +60,18 @@ Reverse(DirectedLinkId link)
     return link ^ 1;
 }
 
+/**
+ * @ingroup allreduce
+ *
+ * @param link a directed link
+ * @return the link that it is a direction of
+ */
+constexpr LinkId
+GetLinkId(DirectedLinkId link)
+{
+    return link / 2;
+}
+
 /// @ingroup allreduce
 /// Where a node is drawn; both coordinates lie in [0, 1], y grows downwards.
 struct Position
@@ -131,6 +143,15 @@ class Topology
     const Link& GetLink(LinkId link) const;
 
     /**
+     * @param link a directed link
+     * @return the link that it is a direction of
+     */
+    const Link& GetLinkOf(DirectedLinkId link) const
+    {
+        return m_links[GetLinkId(link)];
+    }
+
+    /**
      * @param node a node
      * @return its ports, ordered by neighbor
      */
@@ -145,7 +166,7 @@ class Topology
      */
     NodeId GetSource(DirectedLinkId link) const
     {
-        const Link& l = m_links[link / 2];
+        const Link& l = GetLinkOf(link);
         return link % 2 ? l.b : l.a;
     }
 
@@ -164,8 +185,11 @@ class Topology
      */
     uint32_t GetCapacity(DirectedLinkId link) const
     {
-        return m_links[link / 2].capacity;
+        return GetLinkOf(link).capacity;
     }
+
+    /// @return by directed link: how many unit flows it carries in a round
+    std::vector<uint32_t> GetCapacities() const;
 
     /**
      * @param from a node
@@ -224,6 +248,42 @@ class Topology
     std::vector<Port> m_ports;         //!< ports of all nodes, one node after another
     std::vector<Position> m_positions; //!< where the nodes are drawn
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * Call a function with each directed link along a path.
+ *
+ * @param topology the network
+ * @param path the nodes of a path that exists
+ * @param call called with a DirectedLinkId
+ */
+template <typename Nodes, typename Call>
+void
+ForEachLink(const Topology& topology, const Nodes& path, Call call)
+{
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+    {
+        call(*topology.FindDirectedLink(path[i], path[i + 1]));
+    }
+}
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @param path the nodes of a path that exists
+ * @return the directed links along the path
+ */
+template <typename Nodes>
+std::vector<DirectedLinkId>
+FindLinks(const Topology& topology, const Nodes& path)
+{
+    std::vector<DirectedLinkId> links;
+    links.reserve(path.size());
+    ForEachLink(topology, path, [&](DirectedLinkId link) { links.push_back(link); });
+    return links;
+}
 
 /**
  * @ingroup allreduce

@@ -4,6 +4,8 @@
 
 #include "topology-metrics.h"
 
+#include "breadth-first-search.h"
+
 #include <algorithm>
 
 namespace ns3::allreduce
@@ -12,21 +14,8 @@ namespace ns3::allreduce
 std::vector<uint32_t>
 ComputeDistances(const Topology& topology, NodeId from)
 {
-    std::vector<uint32_t> distance(topology.GetNNodes(), UNREACHABLE);
-    std::vector<NodeId> queue{from};
-    distance[from] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-    {
-        for (const Topology::Port& port : topology.GetPorts(queue[i]))
-        {
-            if (distance[port.neighbor] == UNREACHABLE)
-            {
-                distance[port.neighbor] = distance[queue[i]] + 1;
-                queue.push_back(port.neighbor);
-            }
-        }
-    }
-    return distance;
+    return SearchBreadthFirst(topology, from, [](NodeId, const Topology::Port&) { return true; })
+        .distance;
 }
 
 uint32_t
