@@ -40,7 +40,7 @@ PrintDone(std::string job, Time duration)
 
 /// The study as it was before: a transfer from server 0 to server 5, over server 1.
 Ptr<PacketSink>
-InstallTransfer(TopologyHelper& network)
+InstallTransfer(AllReduceNetwork& network)
 {
     constexpr uint16_t PORT = 5000;
     network.PinFlow({0, 16, 1, 21, 5}, "ns3::TcpSocketFactory", 0, PORT);
@@ -65,10 +65,10 @@ main(int argc, char* argv[])
     cmd.Parse(argc, argv);
 
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(8948));
-    TopologyHelper network(MakeBCube(4, 1));
-    network.SetDeviceAttribute("Mtu", UintegerValue(9000));
-    network.Install();
-    const Ptr<PacketSink> sink = InstallTransfer(network);
+    TopologyHelper topology(MakeBCube(4, 1));
+    topology.SetDeviceAttribute("Mtu", UintegerValue(9000));
+    const Ptr<AllReduceNetwork> network = topology.Install();
+    const Ptr<PacketSink> sink = InstallTransfer(*network);
 
     // The AllReduces: four times 4 MiB for each job, with 2 ms of computing in between.
     AllReduceHelper allReduce(network);

@@ -10,6 +10,7 @@
  */
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-network.h"
 #include "ns3/allreduce-program-options.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/html-report.h"
@@ -23,7 +24,6 @@
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/schedule-view.h"
-#include "ns3/topology-helper.h"
 #include "ns3/trace-events.h"
 #include "ns3/trace-helper.h"
 
@@ -120,7 +120,7 @@ class PacketFiles
     }
 
     /// Write the packets of all devices from now on.
-    void Watch(const TopologyHelper& network)
+    void Watch(const AllReduceNetwork& network)
     {
         m_files.clear();
         PcapHelper helper;
@@ -175,7 +175,7 @@ class PacketFiles
 
 /// @return what watches the packets of a run and lives as long as it
 std::shared_ptr<void>
-WatchPackets(const TopologyHelper& network, const Options& options, PacketFiles& files)
+WatchPackets(const AllReduceNetwork& network, const Options& options, PacketFiles& files)
 {
     if (!options.pcap.empty())
     {

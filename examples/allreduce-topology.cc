@@ -110,7 +110,7 @@ Describe(const Topology& topology)
 class LinkWatcher
 {
   public:
-    explicit LinkWatcher(const TopologyHelper& network)
+    explicit LinkWatcher(const AllReduceNetwork& network)
         : m_isUsed(network.GetTopology().GetNDirectedLinks(), false)
     {
         for (DirectedLinkId link = 0; link < m_isUsed.size(); ++link)
@@ -140,21 +140,21 @@ class LinkWatcher
 void
 RunFlow(const Topology& topology, uint64_t bytes, nlohmann::ordered_json& row)
 {
-    TopologyHelper network(topology);
-    network.Install();
+    const Ptr<AllReduceNetwork> network = TopologyHelper(topology).Install();
     const NodeId target = FindFarthestServer(topology);
     const Path path = FindShortestPath(topology, 0, target);
-    network.PinFlow(path, "ns3::TcpSocketFactory", 0, PORT);
+    network->PinFlow(path, "ns3::TcpSocketFactory", 0, PORT);
 
-    const InetSocketAddress address(network.GetServerAddress(target), PORT);
+    const InetSocketAddress address(network->GetServerAddress(target), PORT);
     PacketSinkHelper sinkHelper("ns3::TcpSocketFactory",
                                 InetSocketAddress(Ipv4Address::GetAny(), PORT));
-    const auto sink = DynamicCast<PacketSink>(sinkHelper.Install(network.GetServer(target)).Get(0));
+    const auto sink =
+        DynamicCast<PacketSink>(sinkHelper.Install(network->GetServer(target)).Get(0));
     BulkSendHelper source("ns3::TcpSocketFactory", address);
     source.SetAttribute("MaxBytes", UintegerValue(bytes));
-    source.Install(network.GetServer(0));
+    source.Install(network->GetServer(0));
 
-    const LinkWatcher watcher(network);
+    const LinkWatcher watcher(*network);
     Time arrival;
     sink->TraceConnectWithoutContext(
         "Rx",

@@ -4,8 +4,7 @@
 
 #include "allreduce-helper.h"
 
-#include "abort-on-input-error.h"
-
+#include "ns3/abort-on-input-error.h"
 #include "ns3/allreduce-application.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/chunk-choice.h"
@@ -16,71 +15,8 @@
 namespace ns3::allreduce
 {
 
-namespace
-{
-
-/// What a TopologyHelper has built; the copy of the helper lives as long as sessions need it.
-class InstalledNetwork : public AllReduceNetwork
-{
-  public:
-    explicit InstalledNetwork(const TopologyHelper& helper)
-        : m_helper(helper)
-    {
-    }
-
-    const Topology& GetTopology() const override
-    {
-        return m_helper.GetTopology();
-    }
-
-    Ptr<Node> GetNode(NodeId node) const override
-    {
-        return m_helper.GetNode(node);
-    }
-
-    Ptr<NetDevice> GetDevice(DirectedLinkId link) const override
-    {
-        return m_helper.GetDevice(link);
-    }
-
-    Ipv4Address GetServerAddress(NodeId server) const override
-    {
-        return m_helper.GetServerAddress(server);
-    }
-
-    PinnedPathTag MakePathTag(const Path& path) const override
-    {
-        return m_helper.MakePathTag(path);
-    }
-
-    void PinFlow(const Path& path,
-                 uint8_t protocol,
-                 uint16_t sourcePort,
-                 uint16_t destinationPort) override
-    {
-        m_helper.PinFlow(path, protocol, sourcePort, destinationPort);
-    }
-
-  private:
-    void DoSetLinkUp(LinkId link, bool isUp) override
-    {
-        if (isUp)
-        {
-            m_helper.SetLinkUp(link);
-        }
-        else
-        {
-            m_helper.SetLinkDown(link);
-        }
-    }
-
-    TopologyHelper m_helper; //!< built the network
-};
-
-} // namespace
-
-AllReduceHelper::AllReduceHelper(const TopologyHelper& network)
-    : m_network(CreateObject<InstalledNetwork>(network))
+AllReduceHelper::AllReduceHelper(Ptr<AllReduceNetwork> network)
+    : m_network(network)
 {
     m_factory.SetTypeId(AllReduceSession::GetTypeId());
 }
@@ -150,16 +86,10 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
     return session;
 }
 
-ApplicationContainer
-AllReduceHelper::GetApplications() const
+ApplicationContainer&
+AllReduceHelper::GetApplications()
 {
     return m_applications;
-}
-
-Ptr<AllReduceNetwork>
-AllReduceHelper::GetNetwork() const
-{
-    return m_network;
 }
 
 } // namespace ns3::allreduce

@@ -5,8 +5,6 @@
 #ifndef ALLREDUCE_HELPER_H
 #define ALLREDUCE_HELPER_H
 
-#include "topology-helper.h"
-
 #include "ns3/allreduce-network.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-session.h"
@@ -23,8 +21,9 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Puts AllReduces on a network that a TopologyHelper has built.
+ * @brief Puts AllReduces on a network.
  *
+ *     Ptr<AllReduceNetwork> network = TopologyHelper(MakeBCube(4, 1)).Install();
  *     AllReduceHelper allReduce(network);
  *     allReduce.SetAttribute("Bytes", UintegerValue(16 << 20));
  *     Ptr<AllReduceSession> session = allReduce.Install("greedy", "tcp");
@@ -36,8 +35,8 @@ namespace ns3::allreduce
 class AllReduceHelper
 {
   public:
-    /// @param network a network on which Install() has been called
-    explicit AllReduceHelper(const TopologyHelper& network);
+    /// @param network the network
+    explicit AllReduceHelper(Ptr<AllReduceNetwork> network);
 
     /**
      * Set an attribute of the sessions that are installed from now on.
@@ -82,10 +81,7 @@ class AllReduceHelper
                                   Ptr<AllReduceTransport> transport);
 
     /// @return the applications of the session that was installed last, by server
-    ApplicationContainer GetApplications() const;
-
-    /// @return the network as sessions see it; links break and are mended through it
-    Ptr<AllReduceNetwork> GetNetwork() const;
+    ApplicationContainer& GetApplications();
 
   private:
     /// Makes the scheduler of a session, once or, to try out numbers of chunks, several times.

@@ -4,8 +4,7 @@
 
 #include "bcube-helper.h"
 
-#include "abort-on-input-error.h"
-
+#include "ns3/abort-on-input-error.h"
 #include "ns3/topology-generators.h"
 
 namespace ns3::allreduce
@@ -21,13 +20,13 @@ BCubeHelper::BCubeHelper(uint32_t n, uint32_t k)
 Ptr<Node>
 BCubeHelper::GetServer(const Digits& digits) const
 {
-    return GetNode(GetServerId(digits));
+    return GetNetwork()->GetNode(GetServerId(digits));
 }
 
 Ptr<Node>
 BCubeHelper::GetSwitch(uint32_t level, uint32_t index) const
 {
-    return GetNode(GetSwitchId(level, index));
+    return GetNetwork()->GetNode(GetSwitchId(level, index));
 }
 
 NodeId

@@ -29,9 +29,6 @@ class BCubeHelper : public TopologyHelper
      */
     BCubeHelper(uint32_t n, uint32_t k);
 
-    using TopologyHelper::GetServer;
-    using TopologyHelper::GetSwitch;
-
     /**
      * @param digits the address a_k, ..., a_0 of a server
      * @return its node

@@ -4,8 +4,7 @@
 
 #include "dcell-helper.h"
 
-#include "abort-on-input-error.h"
-
+#include "ns3/abort-on-input-error.h"
 #include "ns3/topology-generators.h"
 
 namespace ns3::allreduce
@@ -24,7 +23,7 @@ DCellHelper::DCellHelper(uint32_t n, uint32_t k)
 Ptr<Node>
 DCellHelper::GetServer(const CellAddress& address) const
 {
-    return GetNode(GetServerId(address));
+    return GetNetwork()->GetNode(GetServerId(address));
 }
 
 NodeId
@@ -69,7 +68,7 @@ DCellHelper::GetCell(uint32_t level, uint32_t index) const
     NodeContainer servers;
     for (uint32_t i = 0; i < size; ++i)
     {
-        servers.Add(TopologyHelper::GetServer(index * size + i));
+        servers.Add(GetNetwork()->GetServer(index * size + i));
     }
     return servers;
 }

@@ -32,8 +32,6 @@ class DCellHelper : public TopologyHelper
      */
     DCellHelper(uint32_t n, uint32_t k);
 
-    using TopologyHelper::GetServer;
-
     /**
      * @param address the address [a_k, ..., a_0] of a server
      * @return its node

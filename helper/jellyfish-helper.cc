@@ -4,8 +4,7 @@
 
 #include "jellyfish-helper.h"
 
-#include "abort-on-input-error.h"
-
+#include "ns3/abort-on-input-error.h"
 #include "ns3/topology-generators.h"
 
 namespace ns3::allreduce
@@ -24,7 +23,7 @@ JellyfishHelper::JellyfishHelper(uint32_t nSwitches,
 Ptr<Node>
 JellyfishHelper::GetServerAt(uint32_t j, uint32_t i) const
 {
-    return GetNode(GetServerIdAt(j, i));
+    return GetNetwork()->GetNode(GetServerIdAt(j, i));
 }
 
 NodeId

@@ -60,12 +60,11 @@ class RingSimulation
   public:
     RingSimulation(const GpuCluster& cluster, const RingRunOptions& options)
         : m_options(options),
-          m_network(cluster.topology)
+          m_topology(cluster.topology)
     {
-        m_network.SetDeviceAttribute("Mtu", UintegerValue(options.frame));
-        m_network.Install();
-        m_network.AssignStreams(0);
-        m_helper.emplace(m_network);
+        m_topology.SetDeviceAttribute("Mtu", UintegerValue(options.frame));
+        m_network = m_topology.Install();
+        m_topology.AssignStreams(0);
     }
 
     ~RingSimulation()
@@ -77,11 +76,10 @@ class RingSimulation
     {
         const RingEmbedding& ring = measurement.ring;
         const bool isReserved = m_options.share == "reserved";
-        const auto part = CreateObject<RingNetwork>(m_helper->GetNetwork(),
-                                                    ring,
-                                                    isReserved ? measurement.bandwidthBps : 0);
+        const RingNetwork part =
+            MakeRingNetwork(*m_network, ring, isReserved ? measurement.bandwidthBps : 0);
         const auto scheduler = CreateObject<FixedScheduler>();
-        scheduler->SetSchedule(part->MakeSchedule());
+        scheduler->SetSchedule(part.schedule);
         const auto session = CreateObject<AllReduceSession>();
         session->SetAttribute("Bytes", UintegerValue(GetSessionBytes(measurement)));
         session->SetAttribute("Sync", EnumValue(AllReduceSession::DEPENDENCY));
@@ -89,15 +87,15 @@ class RingSimulation
         session->SetAttribute(
             "ComputeTime",
             TimeValue(Seconds(measurement.analyticalIteration - measurement.analyticalTransfer)));
-        session->Setup(part,
+        session->Setup(part.network,
                        scheduler,
                        CreateTransport(m_options.transport),
-                       part->MakeSchedule().roots);
+                       part.schedule.roots);
         for (NodeId server = 0; server < ring.servers.size(); ++server)
         {
             const auto application = CreateObject<AllReduceApplication>();
             application->SetSession(session, server);
-            part->GetNode(server)->AddApplication(application);
+            part.network->GetNode(server)->AddApplication(application);
         }
         m_sessions.push_back(session);
     }
@@ -133,8 +131,8 @@ class RingSimulation
     }
 
     const RingRunOptions& m_options;               //!< how
-    TopologyHelper m_network;                      //!< builds the network
-    std::optional<AllReduceHelper> m_helper;       //!< makes it usable for AllReduces
+    TopologyHelper m_topology;                     //!< builds the network
+    Ptr<AllReduceNetwork> m_network;               //!< the network
     std::vector<Ptr<AllReduceSession>> m_sessions; //!< one for each ring
 };
 

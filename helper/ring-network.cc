@@ -5,122 +5,59 @@
 #include "ring-network.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
+#include <vector>
 
 namespace ns3::allreduce
 {
 
-RingNetwork::RingNetwork(Ptr<AllReduceNetwork> network,
-                         const RingEmbedding& ring,
-                         uint64_t reservedBps)
-    : m_network(network),
-      m_nodes(ring.servers)
+namespace
 {
-    const Topology& whole = network->GetTopology();
-    std::map<NodeId, NodeId> ownIds;
-    const auto getOwnId = [&](NodeId node) {
-        const auto [place, isNew] = ownIds.emplace(node, ownIds.size());
-        if (isNew && place->second >= m_nodes.size())
+
+/// Gives the nodes of a ring ids of their own, the ring's servers first.
+class OwnIds
+{
+  public:
+    explicit OwnIds(const std::vector<NodeId>& servers)
+    {
+        std::for_each(servers.begin(), servers.end(), [this](NodeId node) { Get(node); });
+    }
+
+    NodeId Get(NodeId node)
+    {
+        const auto [place, isNew] = m_ids.emplace(node, m_nodes.size());
+        if (isNew)
         {
             m_nodes.push_back(node);
         }
         return place->second;
-    };
-    std::for_each(ring.servers.begin(), ring.servers.end(), getOwnId);
-    for (const Path& path : ring.paths)
+    }
+
+    Path Get(const Path& path)
     {
         Path own(path.size());
-        std::transform(path.begin(), path.end(), own.begin(), getOwnId);
-        m_paths.push_back(own);
+        std::transform(path.begin(), path.end(), own.begin(), [this](NodeId n) { return Get(n); });
+        return own;
     }
-    std::map<DirectedLinkId, uint32_t> nCrossings;
-    for (const DirectedLinkId link : allreduce::GetLinks(whole, ring))
+
+    /// @return by own id: which it is in the whole network
+    const std::vector<NodeId>& GetNodes() const
     {
-        m_links.push_back(link / 2);
-        ++nCrossings[link];
+        return m_nodes;
     }
-    std::sort(m_links.begin(), m_links.end());
-    m_links.erase(std::unique(m_links.begin(), m_links.end()), m_links.end());
-    std::vector<Link> links;
-    for (const LinkId id : m_links)
-    {
-        Link link = whole.GetLink(id);
-        link.a = ownIds.at(link.a);
-        link.b = ownIds.at(link.b);
-        link.capacity = std::max(nCrossings[2 * id], nCrossings[2 * id + 1]);
-        if (reservedBps > 0)
-        {
-            link.rateBps = std::min(link.rateBps, reservedBps * link.capacity);
-        }
-        links.push_back(link);
-    }
-    const uint32_t nServers = ring.servers.size();
-    m_topology.emplace("ring of job " + std::to_string(ring.job),
-                       nServers,
-                       m_nodes.size() - nServers,
-                       std::move(links));
-}
 
-const Topology&
-RingNetwork::GetTopology() const
-{
-    return *m_topology;
-}
+  private:
+    std::map<NodeId, NodeId> m_ids; //!< by id in the whole network
+    std::vector<NodeId> m_nodes;    //!< by own id
+};
 
-Ptr<Node>
-RingNetwork::GetNode(NodeId node) const
-{
-    return m_network->GetNode(m_nodes[node]);
-}
-
-Ptr<NetDevice>
-RingNetwork::GetDevice(DirectedLinkId link) const
-{
-    return m_network->GetDevice(2 * m_links[link / 2] + link % 2);
-}
-
-Ipv4Address
-RingNetwork::GetServerAddress(NodeId server) const
-{
-    return m_network->GetServerAddress(m_nodes[server]);
-}
-
-PinnedPathTag
-RingNetwork::MakePathTag(const Path& path) const
-{
-    return m_network->MakePathTag(ToWhole(path));
-}
-
-void
-RingNetwork::PinFlow(const Path& path,
-                     uint8_t protocol,
-                     uint16_t sourcePort,
-                     uint16_t destinationPort)
-{
-    m_network->PinFlow(ToWhole(path), protocol, sourcePort, destinationPort);
-}
-
-void
-RingNetwork::DoSetLinkUp(LinkId link, bool isUp)
-{
-    m_network->SetLinkUp(m_links[link], isUp);
-}
-
-Path
-RingNetwork::ToWhole(const Path& path) const
-{
-    Path whole(path.size());
-    std::transform(path.begin(), path.end(), whole.begin(), [this](NodeId node) {
-        return m_nodes[node];
-    });
-    return whole;
-}
-
+/// @param paths from each server to the next
 AllReduceSchedule
-RingNetwork::MakeSchedule() const
+MakeSchedule(const std::vector<Path>& paths)
 {
-    const uint32_t n = m_paths.size();
+    const uint32_t n = paths.size();
     AllReduceSchedule schedule;
     schedule.roots.resize(n);
     std::iota(schedule.roots.begin(), schedule.roots.end(), 0);
@@ -133,12 +70,58 @@ RingNetwork::MakeSchedule() const
             WorkloadList round;
             for (ChunkId chunk = 0; chunk < n; ++chunk)
             {
-                round.Add(chunk, kind, m_paths[(chunk + first + hop) % n]);
+                round.Add(chunk, kind, paths[(chunk + first + hop) % n]);
             }
             schedule.rounds.push_back(std::move(round));
         }
     }
     return schedule;
+}
+
+} // namespace
+
+RingNetwork
+MakeRingNetwork(const AllReduceNetwork& whole, const RingEmbedding& ring, uint64_t reservedBps)
+{
+    OwnIds ids(ring.servers);
+    std::vector<Path> paths;
+    for (const Path& path : ring.paths)
+    {
+        paths.push_back(ids.Get(path));
+    }
+    std::map<LinkId, std::array<uint32_t, 2>> nCrossings;
+    for (const DirectedLinkId link : GetLinks(whole.GetTopology(), ring))
+    {
+        ++nCrossings[GetLinkId(link)][link % 2];
+    }
+    std::vector<Link> links;
+    NetDeviceContainer devices;
+    for (const auto& [id, counts] : nCrossings)
+    {
+        Link link = whole.GetTopology().GetLink(id);
+        link.a = ids.Get(link.a);
+        link.b = ids.Get(link.b);
+        link.capacity = std::max(counts[0], counts[1]);
+        if (reservedBps > 0)
+        {
+            link.rateBps = std::min(link.rateBps, reservedBps * link.capacity);
+        }
+        links.push_back(link);
+        devices.Add(whole.GetDevice(2 * id));
+        devices.Add(whole.GetDevice(2 * id + 1));
+    }
+    NodeContainer nodes;
+    for (const NodeId node : ids.GetNodes())
+    {
+        nodes.Add(whole.GetNode(node));
+    }
+    const uint32_t nServers = ring.servers.size();
+    Topology topology("ring of job " + std::to_string(ring.job),
+                      nServers,
+                      nodes.GetN() - nServers,
+                      std::move(links));
+    return {CreateObject<AllReduceNetwork>(std::move(topology), nodes, devices),
+            MakeSchedule(paths)};
 }
 
 } // namespace ns3::allreduce

@@ -10,8 +10,6 @@
 #include "ns3/ring-embedding.h"
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 namespace ns3::allreduce
 {
@@ -19,44 +17,28 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief The part of a network that a ring uses, as an AllReduce on it sees it.
+ * @brief The part of a network that a ring uses, and the ring's AllReduce there.
  *
  * The ring's servers are 0, 1, ... in its order; every other node on its paths, servers that only
  * relay too, counts as a switch. Several of these can share one network.
  */
-class RingNetwork : public AllReduceNetwork
+struct RingNetwork
 {
-  public:
-    /**
-     * @param network the whole network
-     * @param ring a ring of two servers or more
-     * @param reservedBps what each hop of the ring may use of a link, in bit/s; 0: all there is
-     */
-    RingNetwork(Ptr<AllReduceNetwork> network, const RingEmbedding& ring, uint64_t reservedBps);
-
-    const Topology& GetTopology() const override;
-    Ptr<Node> GetNode(NodeId node) const override;
-    Ptr<NetDevice> GetDevice(DirectedLinkId link) const override;
-    Ipv4Address GetServerAddress(NodeId server) const override;
-    PinnedPathTag MakePathTag(const Path& path) const override;
-    void PinFlow(const Path& path,
-                 uint8_t protocol,
-                 uint16_t sourcePort,
-                 uint16_t destinationPort) override;
-
-    /// @return the ring's AllReduce: each chunk goes round once to be summed and once to be copied
-    AllReduceSchedule MakeSchedule() const;
-
-  private:
-    void DoSetLinkUp(LinkId link, bool isUp) override;
-    Path ToWhole(const Path& path) const;
-
-    Ptr<AllReduceNetwork> m_network;    //!< the whole network
-    std::vector<NodeId> m_nodes;        //!< by node: which it is in the whole network
-    std::vector<LinkId> m_links;        //!< by link: which it is in the whole network
-    std::vector<Path> m_paths;          //!< from each server to the next
-    std::optional<Topology> m_topology; //!< the part that the ring uses
+    Ptr<AllReduceNetwork> network; //!< the part
+    AllReduceSchedule schedule; //!< each chunk goes round once to be summed and once to be copied
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * @param whole the whole network
+ * @param ring a ring of two servers or more
+ * @param reservedBps what each hop of the ring may use of a link, in bit/s; 0: all there is
+ * @return the part of it that the ring uses
+ */
+RingNetwork MakeRingNetwork(const AllReduceNetwork& whole,
+                            const RingEmbedding& ring,
+                            uint64_t reservedBps);
 
 } // namespace ns3::allreduce
 

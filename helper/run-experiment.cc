@@ -50,7 +50,7 @@ class Run
           m_options(options),
           m_line(experiment.topology.GetName() + " " + experiment.schedulerName,
                  options.showProgress),
-          m_network(experiment.topology)
+          m_builder(experiment.topology)
     {
     }
 
@@ -71,7 +71,7 @@ class Run
         CheckDuration();
         const auto faults =
             m_options.faults.MakeFaults(m_experiment.topology, Seconds(m_result.predictedSeconds));
-        ScheduleFaults(m_helper->GetNetwork(), faults);
+        ScheduleFaults(m_network, faults);
         Simulate();
         m_result.nLateFaults = std::count_if(faults.begin(), faults.end(), [](const auto& fault) {
             return fault.down > Simulator::Now();
@@ -83,16 +83,16 @@ class Run
   private:
     void BuildNetwork()
     {
-        m_network.SetDeviceAttribute("Mtu", UintegerValue(m_options.frame));
-        m_network.SetQueue("ns3::DropTailQueue<Packet>",
+        m_builder.SetDeviceAttribute("Mtu", UintegerValue(m_options.frame));
+        m_builder.SetQueue("ns3::DropTailQueue<Packet>",
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
-        m_network.Install();
+        m_network = m_builder.Install();
         if (m_options.prepare)
         {
-            m_watcher = m_options.prepare(m_network);
+            m_watcher = m_options.prepare(*m_network);
         }
-        m_nStreams = m_network.AssignStreams(0);
+        m_nStreams = m_builder.AssignStreams(0);
         m_helper.emplace(m_network);
         m_helper->SetRoots(m_experiment.plan.roots);
     }
@@ -109,7 +109,7 @@ class Run
         }
         for (NodeId node = 0; node < m_experiment.topology.GetNNodes(); ++node)
         {
-            WatchNode(m_network.GetNode(node));
+            WatchNode(m_network->GetNode(node));
         }
     }
 
@@ -136,7 +136,7 @@ class Run
 
     Ptr<Queue<Packet>> GetQueue(DirectedLinkId link) const
     {
-        return DynamicCast<PointToPointNetDevice>(m_network.GetDevice(link))->GetQueue();
+        return DynamicCast<PointToPointNetDevice>(m_network->GetDevice(link))->GetQueue();
     }
 
     void InstallSession()
@@ -178,9 +178,8 @@ class Run
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::NoteRound, this));
         m_session->TraceConnectWithoutContext("HandedOut", MakeCallback(&Run::NoteHandedOut, this));
         m_session->TraceConnectWithoutContext("Replanned", MakeCallback(&Run::NoteReplanned, this));
-        m_helper->GetNetwork()->TraceConnectWithoutContext(
-            "LinkChanged",
-            MakeCallback(&Run::NoteLinkChanged, this));
+        m_network->TraceConnectWithoutContext("LinkChanged",
+                                              MakeCallback(&Run::NoteLinkChanged, this));
     }
 
     static std::pair<uint32_t, uint32_t> GetPlace(const AllReduceFlow& flow)
@@ -267,9 +266,9 @@ class Run
         {
             const auto traffic = CreateObject<BackgroundTraffic>();
             traffic->SetAttribute("Load", DoubleValue(load));
-            traffic->SetNetwork(m_helper->GetNetwork(), server);
+            traffic->SetNetwork(m_network, server);
             m_nStreams += traffic->AssignRandomStreams(m_nStreams);
-            m_network.GetServer(server)->AddApplication(traffic);
+            m_network->GetServer(server)->AddApplication(traffic);
         }
     }
 
@@ -279,9 +278,9 @@ class Run
         m_result.boundRounds =
             ComputeLowerBounds(m_experiment.topology, plan.roots).GetBest().rounds;
         m_result.idealSeconds =
-            ComputeIdealTime(m_network.GetTopology(), plan.roots, m_experiment.bytes).seconds;
+            ComputeIdealTime(m_network->GetTopology(), plan.roots, m_experiment.bytes).seconds;
         m_result.predictedSeconds =
-            PredictSeconds(m_network.GetTopology(),
+            PredictSeconds(m_network->GetTopology(),
                            *m_session->GetTransport(),
                            m_options.frame,
                            plan,
@@ -408,7 +407,7 @@ class Run
             const auto queue = GetQueue(use.link);
             use.bytes = queue->GetTotalReceivedBytes();
             use.nDropped = queue->GetTotalDroppedPackets();
-            const double rate = m_helper->GetNetwork()->GetRate(use.link);
+            const double rate = m_network->GetRate(use.link);
             use.utilization = seconds > 0 ? 8.0 * use.bytes / (rate * seconds) : 0;
             m_result.nDropped += use.nDropped;
         }
@@ -432,7 +431,7 @@ class Run
     {
         const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_options.frame);
         double gain = 0;
-        for (const Link& link : m_network.GetTopology().GetLinks())
+        for (const Link& link : m_network->GetTopology().GetLinks())
         {
             const double saved =
                 TimeStep(1).GetSeconds() / 2 - 8.0 * format.overhead / link.rateBps;
@@ -444,7 +443,8 @@ class Run
     const Experiment& m_experiment;          //!< what is to be run
     const RunOptions& m_options;             //!< how
     ProgressLine m_line;                     //!< says how far it has come
-    TopologyHelper m_network;                //!< builds the network
+    TopologyHelper m_builder;                //!< builds the network
+    Ptr<AllReduceNetwork> m_network;         //!< the network
     std::shared_ptr<void> m_watcher;         //!< what RunOptions::prepare returned
     std::optional<AllReduceHelper> m_helper; //!< installs the session
     Ptr<AllReduceSession> m_session;         //!< the AllReduces

@@ -19,7 +19,7 @@
 namespace ns3::allreduce
 {
 
-class TopologyHelper;
+class AllReduceNetwork;
 
 /**
  * @ingroup allreduce
@@ -64,7 +64,7 @@ struct RunOptions
     bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
     /// Told of a network that has been built; what it returns lives as long as the simulation. For
     /// programs, not an option.
-    std::function<std::shared_ptr<void>(const TopologyHelper&)> prepare;
+    std::function<std::shared_ptr<void>(const AllReduceNetwork&)> prepare;
 
     /**
      * Add the options to a program's.

@@ -4,9 +4,9 @@
 
 #include "topology-helper.h"
 
-#include "abort-on-input-error.h"
 #include "pinned-path-routing-helper.h"
 
+#include "ns3/abort-on-input-error.h"
 #include "ns3/constant-position-mobility-model.h"
 #include "ns3/double.h"
 #include "ns3/error-model.h"
@@ -18,10 +18,7 @@
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/pointer.h"
 #include "ns3/simulator.h"
-#include "ns3/string.h"
-#include "ns3/tcp-socket-factory.h"
 #include "ns3/topology-modifiers.h"
-#include "ns3/udp-socket-factory.h"
 
 #include <limits>
 
@@ -32,9 +29,6 @@ NS_LOG_COMPONENT_DEFINE("AllReduceTopologyHelper");
 
 namespace
 {
-
-constexpr uint8_t IP_PROTOCOL_TCP = 6;
-constexpr uint8_t IP_PROTOCOL_UDP = 17;
 
 /// Addresses in the /30 of one link.
 constexpr uint32_t ADDRESSES_PER_LINK = 4;
@@ -66,24 +60,6 @@ GetErrors(Ptr<NetDevice> device)
     PointerValue errors;
     device->GetAttribute("ReceiveErrorModel", errors);
     return errors.Get<ErrorModel>();
-}
-
-/**
- * @param socketFactory a TypeId
- * @return the IP protocol number of its sockets
- */
-uint8_t
-GetProtocolNumber(TypeId socketFactory)
-{
-    if (socketFactory == TcpSocketFactory::GetTypeId())
-    {
-        return IP_PROTOCOL_TCP;
-    }
-    NS_ABORT_MSG_UNLESS(socketFactory == UdpSocketFactory::GetTypeId(),
-                        "PinFlow: socket factory "
-                            << socketFactory.GetName()
-                            << ", expected ns3::TcpSocketFactory or ns3::UdpSocketFactory");
-    return IP_PROTOCOL_UDP;
 }
 
 } // namespace
@@ -165,13 +141,13 @@ TopologyHelper::BoundingBox(double ulx, double uly, double lrx, double lry)
 {
     m_upperLeft = {ulx, uly};
     m_lowerRight = {lrx, lry};
-    if (m_installed)
+    if (m_built)
     {
         PlaceNodes();
     }
 }
 
-void
+Ptr<AllReduceNetwork>
 TopologyHelper::Install()
 {
     NS_LOG_FUNCTION(this << m_topology.GetName());
@@ -184,7 +160,8 @@ TopologyHelper::Install()
     InstallQueueDiscs();
     PlaceNodes();
     NameNodes();
-    m_installed = true;
+    m_built = CreateObject<AllReduceNetwork>(m_topology, m_nodes, m_devices);
+    return m_built;
 }
 
 void
@@ -217,7 +194,6 @@ TopologyHelper::CreateNodes()
 void
 TopologyHelper::CreateLinks()
 {
-    m_devices.reserve(m_topology.GetNDirectedLinks());
     for (const auto& link : m_topology.GetLinks())
     {
         CreateLink(link);
@@ -232,7 +208,7 @@ TopologyHelper::CreateLink(const Link& link)
     const auto devices = m_pointToPoint.Install(m_nodes.Get(link.a), m_nodes.Get(link.b));
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
-        m_devices.push_back(devices.Get(end));
+        m_devices.Add(devices.Get(end));
         if (link.errorRate > 0)
         {
             AddErrors(devices.Get(end), link.errorRate);
@@ -267,7 +243,6 @@ TopologyHelper::InstallStack()
 void
 TopologyHelper::AssignAddresses()
 {
-    m_interfaces.reserve(m_devices.size());
     for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
     {
         const uint32_t subnet = m_network.Get() + ADDRESSES_PER_LINK * link;
@@ -280,7 +255,7 @@ void
 TopologyHelper::AddInterface(DirectedLinkId link, Ipv4Address address)
 {
     // Ipv4AddressHelper would do this too, but also install a queue disc on the device.
-    const auto device = m_devices[link];
+    const auto device = m_devices.Get(link);
     const auto ipv4 = device->GetNode()->GetObject<Ipv4>();
     const auto interface = ipv4->AddInterface(device);
     ipv4->AddAddress(interface, Ipv4InterfaceAddress(address, Ipv4Mask("/30")));
@@ -289,7 +264,6 @@ TopologyHelper::AddInterface(DirectedLinkId link, Ipv4Address address)
     NS_ABORT_MSG_UNLESS(ipv4->IsUp(interface),
                         "Mtu is " << device->GetMtu() << ", expected " << MIN_IPV4_MTU
                                   << " or more for IPv4");
-    m_interfaces.push_back(interface);
 }
 
 void
@@ -299,10 +273,7 @@ TopologyHelper::InstallQueueDiscs()
     {
         return;
     }
-    for (const auto& device : m_devices)
-    {
-        m_queueDisc->Install(device);
-    }
+    m_queueDisc->Install(m_devices);
 }
 
 void
@@ -344,11 +315,11 @@ TopologyHelper::NameNodes()
 int64_t
 TopologyHelper::AssignStreams(int64_t stream)
 {
-    RequireInstalled("AssignStreams");
+    NS_ABORT_MSG_UNLESS(m_built, "AssignStreams() comes after Install()");
     int64_t next = stream + m_stack.AssignStreams(m_nodes, stream);
-    for (const auto& device : m_devices)
+    for (auto device = m_devices.Begin(); device != m_devices.End(); ++device)
     {
-        if (const auto errors = DynamicCast<RateErrorModel>(GetErrors(device)))
+        if (const auto errors = DynamicCast<RateErrorModel>(GetErrors(*device)))
         {
             next += errors->AssignStreams(next);
         }
@@ -362,207 +333,19 @@ TopologyHelper::GetTopology() const
     return m_topology;
 }
 
-Ptr<Node>
-TopologyHelper::GetServer(uint32_t i) const
+Ptr<AllReduceNetwork>
+TopologyHelper::GetNetwork() const
 {
-    RequireBelow("server", i, m_topology.GetNServers());
-    return GetNode(i);
-}
-
-Ptr<Node>
-TopologyHelper::GetSwitch(uint32_t j) const
-{
-    RequireBelow("switch", j, m_topology.GetNSwitches());
-    return GetNode(m_topology.GetNServers() + j);
-}
-
-Ptr<Node>
-TopologyHelper::GetNode(NodeId node) const
-{
-    RequireInstalled("GetNode");
-    RequireBelow("node", node, m_topology.GetNNodes());
-    return m_nodes.Get(node);
-}
-
-NodeContainer
-TopologyHelper::GetServers() const
-{
-    NodeContainer servers;
-    for (uint32_t i = 0; i < m_topology.GetNServers(); ++i)
-    {
-        servers.Add(GetServer(i));
-    }
-    return servers;
-}
-
-NodeContainer
-TopologyHelper::GetSwitches() const
-{
-    NodeContainer switches;
-    for (uint32_t j = 0; j < m_topology.GetNSwitches(); ++j)
-    {
-        switches.Add(GetSwitch(j));
-    }
-    return switches;
-}
-
-NetDeviceContainer
-TopologyHelper::GetLinkDevices(LinkId link) const
-{
-    RequireBelow("link", link, m_topology.GetNLinks());
-    return {GetDevice(2 * link), GetDevice(2 * link + 1)};
-}
-
-Ptr<NetDevice>
-TopologyHelper::GetDevice(DirectedLinkId link) const
-{
-    RequireInstalled("GetDevice");
-    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
-    return m_devices[link];
-}
-
-uint32_t
-TopologyHelper::GetInterface(DirectedLinkId link) const
-{
-    RequireInstalled("GetInterface");
-    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
-    return m_interfaces[link];
-}
-
-Ipv4Address
-TopologyHelper::GetServerAddress(uint32_t i) const
-{
-    const auto ipv4 = GetServer(i)->GetObject<Ipv4>();
-    NS_ABORT_MSG_IF(m_topology.GetPorts(i).empty(),
-                    "server " << i << " in " << m_topology.GetName()
-                              << " has no link and so no address");
-    return ipv4->GetAddress(1, 0).GetLocal();
-}
-
-Ptr<PinnedPathRouting>
-TopologyHelper::GetRouting(NodeId node) const
-{
-    const auto ipv4 = GetNode(node)->GetObject<Ipv4>();
-    return Ipv4RoutingHelper::GetRouting<PinnedPathRouting>(ipv4->GetRoutingProtocol());
-}
-
-void
-TopologyHelper::PinFlow(const Path& path,
-                        uint8_t protocol,
-                        uint16_t sourcePort,
-                        uint16_t destinationPort)
-{
-    RequireInstalled("PinFlow");
-    RequirePath(path);
-    PinDirection(path, protocol, sourcePort, destinationPort);
-    PinDirection({path.rbegin(), path.rend()}, protocol, destinationPort, sourcePort);
-}
-
-void
-TopologyHelper::PinFlow(const Path& path,
-                        const std::string& socketFactory,
-                        uint16_t sourcePort,
-                        uint16_t destinationPort)
-{
-    TypeId factory;
-    NS_ABORT_MSG_UNLESS(TypeId::LookupByNameFailSafe(socketFactory, &factory),
-                        "PinFlow: socket factory "
-                            << socketFactory
-                            << ", expected ns3::TcpSocketFactory or ns3::UdpSocketFactory");
-    PinFlow(path, factory, sourcePort, destinationPort);
-}
-
-void
-TopologyHelper::PinFlow(const Path& path,
-                        TypeId socketFactory,
-                        uint16_t sourcePort,
-                        uint16_t destinationPort)
-{
-    PinFlow(path, GetProtocolNumber(socketFactory), sourcePort, destinationPort);
-}
-
-void
-TopologyHelper::PinDirection(const Path& path,
-                             uint8_t protocol,
-                             uint16_t localPort,
-                             uint16_t remotePort)
-{
-    const uint32_t remoteNode = GetNode(path.back())->GetId();
-    GetRouting(path.front())
-        ->AddFlow({protocol, localPort, remotePort, remoteNode}, MakePathTag(path));
-}
-
-PinnedPathTag
-TopologyHelper::MakePathTag(const Path& path) const
-{
-    RequireInstalled("MakePathTag");
-    RequirePath(path);
-    PinnedPathTag::Hops hops;
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-    {
-        hops.push_back(m_interfaces[*m_topology.FindDirectedLink(path[i], path[i + 1])]);
-    }
-    return PinnedPathTag(m_nodes.Get(path.front())->GetId(), hops);
-}
-
-void
-TopologyHelper::SetLinkDown(LinkId link)
-{
-    const auto devices = GetLinkDevices(link);
-    for (uint32_t end = 0; end < devices.GetN(); ++end)
-    {
-        devices.Get(end)->GetNode()->GetObject<Ipv4>()->SetDown(m_interfaces[2 * link + end]);
-    }
-}
-
-void
-TopologyHelper::SetLinkUp(LinkId link)
-{
-    const auto devices = GetLinkDevices(link);
-    for (uint32_t end = 0; end < devices.GetN(); ++end)
-    {
-        devices.Get(end)->GetNode()->GetObject<Ipv4>()->SetUp(m_interfaces[2 * link + end]);
-    }
-}
-
-void
-TopologyHelper::RequireInstalled(const char* function) const
-{
-    NS_ABORT_MSG_UNLESS(m_installed, function << "() comes after Install()");
+    NS_ABORT_MSG_UNLESS(m_built, "GetNetwork() comes after Install()");
+    return m_built;
 }
 
 void
 TopologyHelper::RequireNotInstalled(const char* function) const
 {
-    NS_ABORT_MSG_IF(m_installed,
+    NS_ABORT_MSG_IF(m_built,
                     function << "() comes too late: " << m_topology.GetName()
                              << " is already installed");
-}
-
-void
-TopologyHelper::RequireBelow(const char* what, uint32_t index, uint32_t count) const
-{
-    NS_ABORT_MSG_IF(index >= count,
-                    what << " " << index << " in " << m_topology.GetName()
-                         << ", expected an index below " << count);
-}
-
-void
-TopologyHelper::RequirePath(const Path& path) const
-{
-    AbortOnInputError([&] { m_topology.CheckPath(path); });
-    for (const NodeId end : {path.front(), path.back()})
-    {
-        NS_ABORT_MSG_UNLESS(m_topology.IsServer(end),
-                            "path " << FormatPath(path) << " in " << m_topology.GetName()
-                                    << ": ends at " << m_topology.Describe(end)
-                                    << ", expected servers at both ends");
-    }
-    NS_ABORT_MSG_IF(path.size() - 1 > PinnedPathTag::MAX_HOPS,
-                    "path from " << m_topology.Describe(path.front()) << " to "
-                                 << m_topology.Describe(path.back()) << " in "
-                                 << m_topology.GetName() << " has " << path.size() - 1
-                                 << " hops, expected at most " << PinnedPathTag::MAX_HOPS);
 }
 
 } // namespace ns3::allreduce

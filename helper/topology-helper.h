@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_TOPOLOGY_HELPER_H
 #define ALLREDUCE_TOPOLOGY_HELPER_H
 
+#include "ns3/allreduce-network.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/data-rate.h"
 #include "ns3/internet-stack-helper.h"
@@ -13,8 +14,6 @@
 #include "ns3/net-device-container.h"
 #include "ns3/node-container.h"
 #include "ns3/nstime.h"
-#include "ns3/pinned-path-routing.h"
-#include "ns3/pinned-path-tag.h"
 #include "ns3/point-to-point-helper.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/vector.h"
@@ -35,11 +34,9 @@ namespace ns3::allreduce
  *
  * Set what should differ from the defaults, then call Install() once. It makes a node of every
  * server and switch, a pair of devices of every link, installs an IPv4 stack with
- * PinnedPathRouting, gives every device an address, and gives the nodes positions and names. After
- * that PinFlow() sends a flow along exactly the path it should take.
- *
- * Nodes are known by their id in the Topology (servers first, then switches). A value that is out
- * of range ends the program with a message that names it.
+ * PinnedPathRouting, gives every device an address, and gives the nodes positions and names. What
+ * is built is an AllReduceNetwork: its PinFlow() sends a flow along exactly the path it should
+ * take.
  */
 class TopologyHelper
 {
@@ -117,8 +114,8 @@ class TopologyHelper
      */
     void BoundingBox(double ulx, double uly, double lrx, double lry);
 
-    /// Build the network.
-    void Install();
+    /// @return the network, which has been built now
+    Ptr<AllReduceNetwork> Install();
 
     /**
      * Fix the random streams of the stacks and of the lossy links.
@@ -131,107 +128,8 @@ class TopologyHelper
     /// @return the network as a graph
     const Topology& GetTopology() const;
 
-    /**
-     * @param i a server, from 0
-     * @return its node
-     */
-    Ptr<Node> GetServer(uint32_t i) const;
-
-    /**
-     * @param j a switch, from 0
-     * @return its node
-     */
-    Ptr<Node> GetSwitch(uint32_t j) const;
-
-    /**
-     * @param node a server or switch, by its id in the topology
-     * @return its node
-     */
-    Ptr<Node> GetNode(NodeId node) const;
-
-    /// @return all servers
-    NodeContainer GetServers() const;
-
-    /// @return all switches
-    NodeContainer GetSwitches() const;
-
-    /**
-     * @param link a link
-     * @return its device at end a and its device at end b
-     */
-    NetDeviceContainer GetLinkDevices(LinkId link) const;
-
-    /**
-     * @param link one direction of a link
-     * @return the device that sends in this direction
-     */
-    Ptr<NetDevice> GetDevice(DirectedLinkId link) const;
-
-    /**
-     * @param link one direction of a link
-     * @return the IPv4 interface that sends in this direction, at its node
-     */
-    uint32_t GetInterface(DirectedLinkId link) const;
-
-    /**
-     * @param i a server, from 0
-     * @return the address of its first interface; its other addresses serve as well
-     */
-    Ipv4Address GetServerAddress(uint32_t i) const;
-
-    /**
-     * @param node a server or switch
-     * @return its pinned-path routing, for the trace source Drop
-     */
-    Ptr<PinnedPathRouting> GetRouting(NodeId node) const;
-
-    /**
-     * Pin a flow between two servers, and what comes back in the reverse direction, to a path.
-     *
-     * @param path the nodes from the server that opens the flow to the other server
-     * @param protocol IP protocol number: 6 for TCP, 17 for UDP
-     * @param sourcePort port at the beginning of the path; 0 stands for any
-     * @param destinationPort port at the end of the path; 0 stands for any
-     */
-    void PinFlow(const Path& path, uint8_t protocol, uint16_t sourcePort, uint16_t destinationPort);
-
-    /**
-     * Pin a flow between two servers, and what comes back in the reverse direction, to a path.
-     *
-     * @param path the nodes from the server that opens the flow to the other server
-     * @param socketFactory "ns3::TcpSocketFactory" or "ns3::UdpSocketFactory"
-     * @param sourcePort port at the beginning of the path; 0 stands for any
-     * @param destinationPort port at the end of the path; 0 stands for any
-     */
-    void PinFlow(const Path& path,
-                 const std::string& socketFactory,
-                 uint16_t sourcePort,
-                 uint16_t destinationPort);
-
-    /**
-     * Pin a flow between two servers, and what comes back in the reverse direction, to a path.
-     *
-     * @param path the nodes from the server that opens the flow to the other server
-     * @param socketFactory TypeId of TcpSocketFactory or UdpSocketFactory
-     * @param sourcePort port at the beginning of the path; 0 stands for any
-     * @param destinationPort port at the end of the path; 0 stands for any
-     */
-    void PinFlow(const Path& path,
-                 TypeId socketFactory,
-                 uint16_t sourcePort,
-                 uint16_t destinationPort);
-
-    /**
-     * @param path the nodes of a path between two servers
-     * @return a tag that sends the packet it is added to along this path
-     */
-    PinnedPathTag MakePathTag(const Path& path) const;
-
-    /// @param link a link that breaks: both of its interfaces go down
-    void SetLinkDown(LinkId link);
-
-    /// @param link a link that is mended: both of its interfaces come up
-    void SetLinkUp(LinkId link);
+    /// @return what Install() has built
+    Ptr<AllReduceNetwork> GetNetwork() const;
 
   private:
     /// Refuse settings that cannot be met.
@@ -264,40 +162,11 @@ class TopologyHelper
     /// Enter the nodes in the Names database.
     void NameNodes();
     /**
-     * Refuse what comes at the wrong time.
-     *
-     * @param function the function called
-     */
-    void RequireInstalled(const char* function) const;
-    /**
-     * Refuse what comes at the wrong time.
+     * Refuse what comes too late.
      *
      * @param function the function called
      */
     void RequireNotInstalled(const char* function) const;
-    /**
-     * Refuse an index that is out of range.
-     *
-     * @param what what is counted
-     * @param index the index
-     * @param count how many there are
-     */
-    void RequireBelow(const char* what, uint32_t index, uint32_t count) const;
-    /**
-     * Refuse a path that does not exist, does not join two servers or is too long.
-     *
-     * @param path the path
-     */
-    void RequirePath(const Path& path) const;
-    /**
-     * Pin what one end of a path sends.
-     *
-     * @param path the path from this end to the other
-     * @param protocol IP protocol number
-     * @param localPort port at this end
-     * @param remotePort port at the other end
-     */
-    void PinDirection(const Path& path, uint8_t protocol, uint16_t localPort, uint16_t remotePort);
 
     Topology m_topology;                             //!< the network as a graph
     PointToPointHelper m_pointToPoint;               //!< makes the devices
@@ -310,10 +179,9 @@ class TopologyHelper
     std::shared_ptr<Ipv4RoutingHelper> m_fallback;   //!< what is behind the pinned paths
     Vector2D m_upperLeft{0, 0};                      //!< corner of the bounding box
     Vector2D m_lowerRight{100, 100};                 //!< corner of the bounding box
-    bool m_installed{false};                         //!< whether the network has been built
     NodeContainer m_nodes;                           //!< nodes by id
-    std::vector<Ptr<NetDevice>> m_devices;           //!< sending device by directed link
-    std::vector<uint16_t> m_interfaces;              //!< sending interface by directed link
+    NetDeviceContainer m_devices;                    //!< sending device by directed link
+    Ptr<AllReduceNetwork> m_built;                   //!< what has been built; none before Install
 };
 
 template <typename... Ts>

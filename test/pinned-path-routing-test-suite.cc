@@ -94,21 +94,20 @@ class PinnedPathTestCase : public TestCase
      */
     void Build(const std::string& spec, const Ipv4RoutingHelper* fallback = nullptr)
     {
-        m_network = std::make_unique<TopologyHelper>(ParseTopology(spec));
+        TopologyHelper topology(ParseTopology(spec));
         if (fallback)
         {
-            m_network->SetFallbackRouting(*fallback);
+            topology.SetFallbackRouting(*fallback);
         }
-        m_network->Install();
-        const auto& topology = m_network->GetTopology();
-        m_bytes.assign(topology.GetNDirectedLinks(), 0);
-        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        m_network = topology.Install();
+        m_bytes.assign(m_network->GetTopology().GetNDirectedLinks(), 0);
+        for (DirectedLinkId link = 0; link < m_network->GetTopology().GetNDirectedLinks(); ++link)
         {
             m_network->GetDevice(link)->TraceConnectWithoutContext(
                 "PhyTxEnd",
                 MakeBoundCallback(&CountBytes, &m_bytes[link]));
         }
-        for (NodeId node = 0; node < topology.GetNNodes(); ++node)
+        for (NodeId node = 0; node < m_network->GetTopology().GetNNodes(); ++node)
         {
             m_network->GetRouting(node)->TraceConnectWithoutContext(
                 "Drop",
@@ -213,9 +212,9 @@ class PinnedPathTestCase : public TestCase
         return {path.rbegin(), path.rend()};
     }
 
-    std::unique_ptr<TopologyHelper> m_network; //!< the network
-    std::vector<uint64_t> m_bytes;             //!< bytes sent, by directed link
-    std::vector<DroppedPacket> m_drops;        //!< packets dropped
+    Ptr<AllReduceNetwork> m_network;    //!< the network
+    std::vector<uint64_t> m_bytes;      //!< bytes sent, by directed link
+    std::vector<DroppedPacket> m_drops; //!< packets dropped
 
   private:
     /// Trace sink: a packet has been sent.
@@ -236,7 +235,7 @@ class PinnedPathTestCase : public TestCase
 
     void DoTeardown() override
     {
-        m_network.reset();
+        m_network = nullptr;
         Simulator::Destroy();
     }
 };
@@ -586,10 +585,15 @@ class BrokenLinkTestCase : public PinnedPathTestCase
         const auto sink = Receive(UDP, 4);
         SendUdp(MakeUdpSocket(0), AddressOf(4), 10);
         Simulator::Schedule(MicroSeconds(250),
-                            &TopologyHelper::SetLinkDown,
-                            m_network.get(),
-                            broken);
-        Simulator::Schedule(MicroSeconds(650), &TopologyHelper::SetLinkUp, m_network.get(), broken);
+                            &AllReduceNetwork::SetLinkUp,
+                            m_network,
+                            broken,
+                            false);
+        Simulator::Schedule(MicroSeconds(650),
+                            &AllReduceNetwork::SetLinkUp,
+                            m_network,
+                            broken,
+                            true);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 6 * UDP_PAYLOAD, "bytes received");
         ExpectUdpPackets({path.begin(), path.begin() + m_hop + 1}, 10);
@@ -627,10 +631,15 @@ class BrokenLinkTcpTestCase : public PinnedPathTestCase
         SendTcp(0, AddressOf(4), 1'000'000);
         const LinkId first = LinksOf(path)[0] / 2;
         Simulator::Schedule(MicroSeconds(300),
-                            &TopologyHelper::SetLinkDown,
-                            m_network.get(),
-                            first);
-        Simulator::Schedule(MilliSeconds(300), &TopologyHelper::SetLinkUp, m_network.get(), first);
+                            &AllReduceNetwork::SetLinkUp,
+                            m_network,
+                            first,
+                            false);
+        Simulator::Schedule(MilliSeconds(300),
+                            &AllReduceNetwork::SetLinkUp,
+                            m_network,
+                            first,
+                            true);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 1'000'000, "bytes received");
         NS_TEST_EXPECT_MSG_GT(m_drops.size(), 0, "drops");

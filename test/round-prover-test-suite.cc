@@ -18,6 +18,7 @@
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/topology-helper.h"
 #include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
 
@@ -166,8 +167,8 @@ class BareSession
 {
   public:
     BareSession(Ptr<AllReduceScheduler> scheduler, const std::string& sync, uint32_t iterations = 1)
-        : m_network(ParseTopology("bcube:2,1")),
-          m_helper(MakeHelper())
+        : m_network(TopologyHelper(ParseTopology("bcube:2,1")).Install()),
+          m_helper(m_network)
     {
         m_helper.SetRoots(MakeRoots(4, 2));
         m_helper.SetAttribute("Bytes", UintegerValue(100000));
@@ -185,7 +186,7 @@ class BareSession
 
     void BreakLink(LinkId link, Time when)
     {
-        Simulator::Schedule(when, &AllReduceNetwork::SetLinkUp, m_helper.GetNetwork(), link, false);
+        Simulator::Schedule(when, &AllReduceNetwork::SetLinkUp, m_network, link, false);
     }
 
     void Run()
@@ -196,14 +197,8 @@ class BareSession
     Ptr<AllReduceSession> session; //!< the session
 
   private:
-    TopologyHelper& MakeHelper()
-    {
-        m_network.Install();
-        return m_network;
-    }
-
-    TopologyHelper m_network; //!< the network
-    AllReduceHelper m_helper; //!< installs the session
+    Ptr<AllReduceNetwork> m_network; //!< the network
+    AllReduceHelper m_helper;        //!< installs the session
 };
 
 /// Planning is work: it is done once, and proofs are, too.
@@ -407,9 +402,7 @@ class LiarTestCase : public TestCase
     /// A plan for one session, asked for by two: nobody goes on with something else unnoticed.
     void TestTwoSessions()
     {
-        TopologyHelper network(ParseTopology("bcube:2,1"));
-        network.Install();
-        AllReduceHelper helper(network);
+        AllReduceHelper helper(TopologyHelper(ParseTopology("bcube:2,1")).Install());
         const auto scheduler = CreateScheduler("ring");
         const auto first = helper.Install(scheduler, CreateTransport("raw"));
         const auto second = helper.Install(scheduler, CreateTransport("raw"));

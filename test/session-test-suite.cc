@@ -396,18 +396,17 @@ class BackgroundTestCase : public DataCentreTestCase
     void CheckOfferedLoad(double load)
     {
         const Time duration = MilliSeconds(20);
-        TopologyHelper network(ParseTopology("bcube:3,1"));
-        network.SetDeviceAttribute("Mtu", UintegerValue(9000));
-        network.Install();
-        AllReduceHelper helper(network);
+        TopologyHelper topology(ParseTopology("bcube:3,1"));
+        topology.SetDeviceAttribute("Mtu", UintegerValue(9000));
+        const auto network = topology.Install();
         std::vector<Ptr<BackgroundTraffic>> sources;
-        for (NodeId server = 0; server < network.GetTopology().GetNServers(); ++server)
+        for (NodeId server = 0; server < network->GetTopology().GetNServers(); ++server)
         {
             sources.push_back(CreateObject<BackgroundTraffic>());
             sources.back()->SetAttribute("Load", DoubleValue(load));
-            sources.back()->SetNetwork(helper.GetNetwork(), server);
+            sources.back()->SetNetwork(network, server);
             sources.back()->AssignRandomStreams(2 * server);
-            network.GetServer(server)->AddApplication(sources.back());
+            network->GetServer(server)->AddApplication(sources.back());
         }
         Simulator::Stop(duration);
         Simulator::Run();
@@ -416,9 +415,9 @@ class BackgroundTestCase : public DataCentreTestCase
         for (NodeId server = 0; server < sources.size(); ++server)
         {
             sent += 8.0 * sources[server]->GetBytesSent();
-            for (const Topology::Port& port : network.GetTopology().GetPorts(server))
+            for (const Topology::Port& port : network->GetTopology().GetPorts(server))
             {
-                possible += helper.GetNetwork()->GetRate(port.out) * duration.GetSeconds();
+                possible += network->GetRate(port.out) * duration.GetSeconds();
             }
         }
         NS_TEST_EXPECT_MSG_EQ_TOL(sent / possible, load, 0.05 * load, "offered load");
@@ -526,7 +525,7 @@ class DroppedTestCase : public DataCentreTestCase
         *left = now;
     }
 
-    static void Watch(const TopologyHelper& network, bool hasIp, Passage& passage)
+    static void Watch(const AllReduceNetwork& network, bool hasIp, Passage& passage)
     {
         const Topology& topology = network.GetTopology();
         for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
@@ -569,7 +568,7 @@ class DroppedTestCase : public DataCentreTestCase
             options.queue = 5;
             // Its datagrams go past whoever watches devices only.
             options.faults.background = transport == "raw" ? "0" : "0.3";
-            options.prepare = [&](const TopologyHelper& network) {
+            options.prepare = [&](const AllReduceNetwork& network) {
                 Watch(network, transport != "raw", passage);
                 return nullptr;
             };
@@ -658,8 +657,7 @@ class IterationsTestCase : public TestCase
         constexpr uint32_t ITERATIONS = 4;
         const Time computeTime = MilliSeconds(2);
         const Time start = MilliSeconds(3);
-        TopologyHelper network(ParseTopology("bcube:3,1"));
-        network.Install();
+        const auto network = TopologyHelper(ParseTopology("bcube:3,1")).Install();
         AllReduceHelper helper(network);
         helper.SetAttribute("Bytes", UintegerValue(123456));
         helper.SetAttribute("Iterations", UintegerValue(ITERATIONS));
@@ -687,7 +685,7 @@ class IterationsTestCase : public TestCase
                               "every round begins");
         NS_TEST_EXPECT_MSG_EQ(m_nEnded, m_nStarted, "every round ends");
         NS_TEST_EXPECT_MSG_EQ(m_nServersDone,
-                              ITERATIONS * network.GetTopology().GetNServers(),
+                              ITERATIONS * network->GetTopology().GetNServers(),
                               "every server is done with each");
         Simulator::Destroy();
     }
@@ -729,9 +727,7 @@ class StoppedTestCase : public TestCase
     {
         for (const std::string& transport : TRANSPORTS)
         {
-            TopologyHelper network(ParseTopology("bcube:2,1"));
-            network.Install();
-            AllReduceHelper helper(network);
+            AllReduceHelper helper(TopologyHelper(ParseTopology("bcube:2,1")).Install());
             const auto session = helper.Install("ring", transport);
             helper.GetApplications().Get(2)->SetStopTime(MicroSeconds(100));
             Simulator::Run();
@@ -787,9 +783,9 @@ class SeveralSessionsTestCase : public TestCase
     void DoRun() override
     {
         constexpr uint32_t ITERATIONS = 3;
-        TopologyHelper network(ParseTopology("bcube:2,1"));
-        network.SetDeviceAttribute("Mtu", UintegerValue(9000));
-        network.Install();
+        TopologyHelper topology(ParseTopology("bcube:2,1"));
+        topology.SetDeviceAttribute("Mtu", UintegerValue(9000));
+        const auto network = topology.Install();
         AllReduceHelper helper(network);
         helper.SetAttribute("Bytes", UintegerValue(50001));
         helper.SetAttribute("Iterations", UintegerValue(ITERATIONS));
@@ -816,7 +812,7 @@ class SeveralSessionsTestCase : public TestCase
             NS_TEST_EXPECT_MSG_EQ(session->GetDurations().size(), ITERATIONS, "all AllReduces");
         }
         NS_TEST_EXPECT_MSG_GT(Simulator::Now(), MilliSeconds(ITERATIONS - 1), "time to compute");
-        const uint32_t nServers = network.GetTopology().GetNServers();
+        const uint32_t nServers = network->GetTopology().GetNServers();
         const uint32_t nChunks = 2 * nServers;
         const uint32_t nAllReduces = ITERATIONS * sessions.size();
         NS_TEST_EXPECT_MSG_EQ(m_nDone, nAllReduces, "each is reported");
@@ -876,11 +872,7 @@ class BadRunOptionsTestCase : public TestCase
             options.flowMonitor = "flows.xml";
         });
         const std::string abort = GetAbortMessage([] {
-            AllReduceHelper helper([] {
-                TopologyHelper network(MakeStar(2));
-                network.Install();
-                return network;
-            }());
+            AllReduceHelper helper(TopologyHelper(MakeStar(2)).Install());
             helper.SetAttribute("Bytes", UintegerValue(0));
         });
         NS_TEST_EXPECT_MSG_EQ(Contains(abort, "Bytes"), true, "0 bytes: " << abort);

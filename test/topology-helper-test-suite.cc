@@ -103,63 +103,61 @@ class StructureTestCase : public NetworkTestCase
   private:
     void DoRun() override
     {
-        TopologyHelper helper(ParseTopology(m_spec));
-        helper.Install();
-        const auto& topology = helper.GetTopology();
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServers().GetN(), topology.GetNServers(), "servers");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetSwitches().GetN(), topology.GetNSwitches(), "switches");
-        CheckNodes(helper);
-        CheckLinks(helper);
-        CheckAddresses(helper);
+        const auto network = TopologyHelper(ParseTopology(m_spec)).Install();
+        const auto& topology = network->GetTopology();
+        NS_TEST_EXPECT_MSG_EQ(network->GetServers().GetN(), topology.GetNServers(), "servers");
+        NS_TEST_EXPECT_MSG_EQ(network->GetSwitches().GetN(), topology.GetNSwitches(), "switches");
+        CheckNodes(*network);
+        CheckLinks(*network);
+        CheckAddresses(*network);
     }
 
     /// Each node has the loopback device and one device per port.
-    void CheckNodes(const TopologyHelper& helper)
+    void CheckNodes(const AllReduceNetwork& network)
     {
-        const auto& topology = helper.GetTopology();
+        const auto& topology = network.GetTopology();
         for (NodeId node = 0; node < topology.GetNNodes(); ++node)
         {
-            NS_TEST_EXPECT_MSG_EQ(helper.GetNode(node)->GetNDevices(),
+            NS_TEST_EXPECT_MSG_EQ(network.GetNode(node)->GetNDevices(),
                                   topology.GetPorts(node).size() + 1,
                                   "devices of " << topology.Describe(node));
         }
     }
 
     /// The two devices of each link sit at its two ends, have its rate and share its channel.
-    void CheckLinks(const TopologyHelper& helper)
+    void CheckLinks(const AllReduceNetwork& network)
     {
-        const auto& topology = helper.GetTopology();
+        const auto& topology = network.GetTopology();
         for (LinkId id = 0; id < topology.GetNLinks(); ++id)
         {
             const auto& link = topology.GetLink(id);
-            const auto devices = helper.GetLinkDevices(id);
-            NS_TEST_EXPECT_MSG_EQ(devices.Get(0)->GetNode(), helper.GetNode(link.a), "end a");
-            NS_TEST_EXPECT_MSG_EQ(devices.Get(1)->GetNode(), helper.GetNode(link.b), "end b");
-            NS_TEST_EXPECT_MSG_EQ(devices.Get(0)->GetChannel(),
-                                  devices.Get(1)->GetChannel(),
-                                  "one channel");
-            NS_TEST_EXPECT_MSG_EQ(GetRate(devices.Get(0)), DataRate(link.rateBps), "rate");
-            NS_TEST_EXPECT_MSG_EQ(GetDelay(devices.Get(0)), NanoSeconds(link.delayNs), "delay");
+            const auto a = network.GetDevice(2 * id);
+            const auto b = network.GetDevice(2 * id + 1);
+            NS_TEST_EXPECT_MSG_EQ(a->GetNode(), network.GetNode(link.a), "end a");
+            NS_TEST_EXPECT_MSG_EQ(b->GetNode(), network.GetNode(link.b), "end b");
+            NS_TEST_EXPECT_MSG_EQ(a->GetChannel(), b->GetChannel(), "one channel");
+            NS_TEST_EXPECT_MSG_EQ(GetRate(a), DataRate(link.rateBps), "rate");
+            NS_TEST_EXPECT_MSG_EQ(GetDelay(a), NanoSeconds(link.delayNs), "delay");
         }
     }
 
     /// Each device has an interface that is up, with an address that no other has.
-    void CheckAddresses(const TopologyHelper& helper)
+    void CheckAddresses(const AllReduceNetwork& network)
     {
         std::set<Ipv4Address> seen;
-        for (DirectedLinkId link = 0; link < helper.GetTopology().GetNDirectedLinks(); ++link)
+        for (DirectedLinkId link = 0; link < network.GetTopology().GetNDirectedLinks(); ++link)
         {
-            const auto node = helper.GetNode(helper.GetTopology().GetSource(link));
+            const auto node = network.GetNode(network.GetTopology().GetSource(link));
             const auto ipv4 = node->GetObject<Ipv4>();
-            const auto interface = helper.GetInterface(link);
-            NS_TEST_EXPECT_MSG_EQ(ipv4->GetNetDevice(interface), helper.GetDevice(link), "device");
+            const auto interface = network.GetInterface(link);
+            NS_TEST_EXPECT_MSG_EQ(ipv4->GetNetDevice(interface), network.GetDevice(link), "device");
             NS_TEST_EXPECT_MSG_EQ(ipv4->IsUp(interface), true, "up");
             const auto address = ipv4->GetAddress(interface, 0).GetLocal();
             NS_TEST_EXPECT_MSG_EQ(seen.insert(address).second, true, address << " is given twice");
         }
-        for (uint32_t i = 0; i < helper.GetTopology().GetNServers(); ++i)
+        for (uint32_t i = 0; i < network.GetTopology().GetNServers(); ++i)
         {
-            NS_TEST_EXPECT_MSG_EQ(seen.count(helper.GetServerAddress(i)), 1, "server " << i);
+            NS_TEST_EXPECT_MSG_EQ(seen.count(network.GetServerAddress(i)), 1, "server " << i);
         }
     }
 
@@ -179,15 +177,15 @@ class LinkPropertiesTestCase : public NetworkTestCase
     void DoRun() override
     {
         TopologyHelper helper(MakeUnevenPair());
-        helper.Install();
-        NS_TEST_EXPECT_MSG_EQ(GetRate(helper.GetDevice(0)), DataRate("1Mbps"), "slow");
-        NS_TEST_EXPECT_MSG_EQ(GetRate(helper.GetDevice(3)), DataRate("2Mbps"), "wide");
-        NS_TEST_EXPECT_MSG_EQ(GetDelay(helper.GetDevice(1)), MilliSeconds(5), "slow");
-        NS_TEST_EXPECT_MSG_EQ(GetDelay(helper.GetDevice(2)), MicroSeconds(1), "wide");
+        const auto network = helper.Install();
+        NS_TEST_EXPECT_MSG_EQ(GetRate(network->GetDevice(0)), DataRate("1Mbps"), "slow");
+        NS_TEST_EXPECT_MSG_EQ(GetRate(network->GetDevice(3)), DataRate("2Mbps"), "wide");
+        NS_TEST_EXPECT_MSG_EQ(GetDelay(network->GetDevice(1)), MilliSeconds(5), "slow");
+        NS_TEST_EXPECT_MSG_EQ(GetDelay(network->GetDevice(2)), MicroSeconds(1), "wide");
         for (DirectedLinkId link = 0; link < 4; ++link)
         {
             PointerValue errors;
-            helper.GetDevice(link)->GetAttribute("ReceiveErrorModel", errors);
+            network->GetDevice(link)->GetAttribute("ReceiveErrorModel", errors);
             const auto model = errors.Get<RateErrorModel>();
             NS_TEST_EXPECT_MSG_EQ(bool(model), (link >= 2), "losses on directed link " << link);
             NS_TEST_EXPECT_MSG_EQ(model ? model->GetRate() : 0.25, 0.25, "loss rate");
@@ -215,20 +213,20 @@ class SettingsTestCase : public NetworkTestCase
         helper.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("12p"));
         helper.SetBaseAddress("192.168.4.0", "255.255.255.0");
         helper.SetSystemId([](NodeId node) { return 10 + node; });
-        helper.Install();
-        NS_TEST_EXPECT_MSG_EQ(GetRate(helper.GetDevice(0)), DataRate("7Mbps"), "capacity 1");
-        NS_TEST_EXPECT_MSG_EQ(GetRate(helper.GetDevice(2)), DataRate("14Mbps"), "capacity 2");
+        const auto network = helper.Install();
+        NS_TEST_EXPECT_MSG_EQ(GetRate(network->GetDevice(0)), DataRate("7Mbps"), "capacity 1");
+        NS_TEST_EXPECT_MSG_EQ(GetRate(network->GetDevice(2)), DataRate("14Mbps"), "capacity 2");
         for (DirectedLinkId link = 0; link < 4; ++link)
         {
-            const auto device = DynamicCast<PointToPointNetDevice>(helper.GetDevice(link));
+            const auto device = DynamicCast<PointToPointNetDevice>(network->GetDevice(link));
             NS_TEST_EXPECT_MSG_EQ(GetDelay(device), MicroSeconds(3), "delay");
             NS_TEST_EXPECT_MSG_EQ(device->GetMtu(), 9000, "MTU");
             NS_TEST_EXPECT_MSG_EQ(GetText(device->GetQueue(), "MaxSize"), "12p", "queue");
         }
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServerAddress(0), Ipv4Address("192.168.4.1"), "address");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServerAddress(1), Ipv4Address("192.168.4.5"), "address");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServer(1)->GetSystemId(), 11, "rank of server 1");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetSwitch(0)->GetSystemId(), 12, "rank of the switch");
+        NS_TEST_EXPECT_MSG_EQ(network->GetServerAddress(0), Ipv4Address("192.168.4.1"), "address");
+        NS_TEST_EXPECT_MSG_EQ(network->GetServerAddress(1), Ipv4Address("192.168.4.5"), "address");
+        NS_TEST_EXPECT_MSG_EQ(network->GetServer(1)->GetSystemId(), 11, "rank of server 1");
+        NS_TEST_EXPECT_MSG_EQ(network->GetSwitch(0)->GetSystemId(), 12, "rank of the switch");
     }
 };
 
@@ -254,10 +252,10 @@ class QueueDiscTestCase : public NetworkTestCase
             trafficControl.SetRootQueueDisc("ns3::FifoQueueDisc");
             helper.SetQueueDisc(trafficControl);
         }
-        helper.Install();
+        const auto network = helper.Install();
         for (DirectedLinkId link = 0; link < helper.GetTopology().GetNDirectedLinks(); ++link)
         {
-            const auto device = helper.GetDevice(link);
+            const auto device = network->GetDevice(link);
             const auto layer = device->GetNode()->GetObject<TrafficControlLayer>();
             NS_TEST_EXPECT_MSG_EQ(bool(layer->GetRootQueueDiscOnDevice(device)),
                                   m_asked,
@@ -280,20 +278,18 @@ class NamesTestCase : public NetworkTestCase
   private:
     void DoRun() override
     {
-        BCubeHelper first(2, 1);
-        first.Install();
-        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("server-3"), first.GetServer(3), "server-3");
-        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("switch-4"), first.GetSwitch(0), "switch-4");
+        const auto first = BCubeHelper(2, 1).Install();
+        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("server-3"), first->GetServer(3), "server-3");
+        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("switch-4"), first->GetSwitch(0), "switch-4");
 
         BCubeHelper second(2, 1);
         second.SetNamePrefix("b-");
-        second.Install();
-        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("b-server-3"), second.GetServer(3), "b-server-3");
+        const auto other = second.Install();
+        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("b-server-3"), other->GetServer(3), "b-server-3");
 
         Simulator::Destroy();
-        BCubeHelper next(2, 1);
-        next.Install();
-        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("server-3"), next.GetServer(3), "a later run");
+        const auto next = BCubeHelper(2, 1).Install();
+        NS_TEST_EXPECT_MSG_EQ(Names::Find<Node>("server-3"), next->GetServer(3), "a later run");
     }
 };
 
@@ -325,7 +321,8 @@ class PositionsTestCase : public NetworkTestCase
         std::set<std::pair<double, double>> seen;
         for (NodeId node = 0; node < helper.GetTopology().GetNNodes(); ++node)
         {
-            const auto place = helper.GetNode(node)->GetObject<MobilityModel>()->GetPosition();
+            const auto place =
+                helper.GetNetwork()->GetNode(node)->GetObject<MobilityModel>()->GetPosition();
             const bool inside =
                 place.x >= ulx && place.x <= lrx && place.y >= uly && place.y <= lry;
             NS_TEST_EXPECT_MSG_EQ(inside, true, "node " << node << " is at " << place);
@@ -351,11 +348,13 @@ class BCubeAddressTestCase : public NetworkTestCase
     void DoRun() override
     {
         BCubeHelper helper(3, 2);
-        helper.Install();
+        const auto network = helper.Install();
         NS_TEST_EXPECT_MSG_EQ(helper.GetServerId({2, 0, 1}), 19, "2*9 + 0*3 + 1");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServer({2, 0, 1}), helper.GetServer(19), "server 201");
+        NS_TEST_EXPECT_MSG_EQ(helper.GetServer({2, 0, 1}), network->GetServer(19), "server 201");
         NS_TEST_EXPECT_MSG_EQ((helper.GetDigits(19) == BCubeHelper::Digits{2, 0, 1}), true, "201");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetSwitch(1, 7), helper.GetSwitch(9 + 7), "level 1, index 7");
+        NS_TEST_EXPECT_MSG_EQ(helper.GetSwitch(1, 7),
+                              network->GetSwitch(9 + 7),
+                              "level 1, index 7");
         const auto& topology = helper.GetTopology();
         const NodeId server = helper.GetServerId({2, 0, 1});
         for (const auto& [level, index] : {std::pair(0, 6), std::pair(1, 7), std::pair(2, 1)})
@@ -379,12 +378,12 @@ class DCellAddressTestCase : public NetworkTestCase
     void DoRun() override
     {
         DCellHelper helper(2, 2);
-        helper.Install();
+        const auto network = helper.Install();
         NS_TEST_EXPECT_MSG_EQ(helper.GetCellSize(0), 2, "t_0");
         NS_TEST_EXPECT_MSG_EQ(helper.GetCellSize(1), 6, "t_1");
         NS_TEST_EXPECT_MSG_EQ(helper.GetCellSize(2), 42, "t_2");
         NS_TEST_EXPECT_MSG_EQ(helper.GetServerId({6, 2, 1}), 41, "the last server");
-        NS_TEST_EXPECT_MSG_EQ(helper.GetServer({3, 1, 0}), helper.GetServer(20), "3*6 + 1*2");
+        NS_TEST_EXPECT_MSG_EQ(helper.GetServer({3, 1, 0}), network->GetServer(20), "3*6 + 1*2");
         const auto cell = helper.GetCell(1, 3);
         NS_TEST_EXPECT_MSG_EQ(cell.GetN(), 6, "servers in a DCell_1");
         NS_TEST_EXPECT_MSG_EQ(cell.Get(2), helper.GetServer({3, 1, 0}), "the third of cell 3");
@@ -406,11 +405,11 @@ class JellyfishAddressTestCase : public NetworkTestCase
     void DoRun() override
     {
         JellyfishHelper helper(10, 3, 2);
-        helper.Install();
+        const auto network = helper.Install();
         for (uint32_t j = 0; j < 10; ++j)
         {
             const NodeId server = helper.GetServerIdAt(j, 1);
-            NS_TEST_EXPECT_MSG_EQ(helper.GetServerAt(j, 1), helper.GetServer(server), "server");
+            NS_TEST_EXPECT_MSG_EQ(helper.GetServerAt(j, 1), network->GetServer(server), "server");
             const auto link = helper.GetTopology().FindDirectedLink(server, 20 + j);
             NS_TEST_EXPECT_MSG_EQ(link.has_value(), true, "attached to switch " << j);
         }
@@ -468,11 +467,11 @@ class WrongValueTestCase : public NetworkTestCase
     /// Nodes and links that do not exist.
     void CheckIndices()
     {
-        ExpectAbortOn([](BCubeHelper& h) { h.GetServer(4); },
+        ExpectAbortOn([](BCubeHelper& h) { h.GetNetwork()->GetServer(4); },
                       "server 4 in bcube:2,1, expected an index below 4");
-        ExpectAbortOn([](BCubeHelper& h) { h.GetSwitch(9); },
+        ExpectAbortOn([](BCubeHelper& h) { h.GetNetwork()->GetSwitch(9); },
                       "switch 9 in bcube:2,1, expected an index below 4");
-        ExpectAbortOn([](BCubeHelper& h) { h.GetLinkDevices(8); },
+        ExpectAbortOn([](BCubeHelper& h) { h.GetNetwork()->SetLinkUp(8, false); },
                       "link 8 in bcube:2,1, expected an index below 8");
         ExpectAbortOn([](BCubeHelper& h) { h.GetServer({0, 2}); }, "digit 2");
         ExpectAbortOn([](BCubeHelper& h) { h.GetServer({0, 0, 1}); }, "of 3 digits");
@@ -482,8 +481,7 @@ class WrongValueTestCase : public NetworkTestCase
         ExpectAbort(
             [] {
                 TopologyHelper helper(Topology("lonely", 3, 0, {Link{0, 1}}));
-                helper.Install();
-                helper.GetServerAddress(2);
+                helper.Install()->GetServerAddress(2);
             },
             "server 2 in lonely has no link");
     }
@@ -514,7 +512,7 @@ class WrongValueTestCase : public NetworkTestCase
     /// Calls that come too early or too late.
     void CheckOrder()
     {
-        ExpectAbort([] { BCubeHelper(2, 1).GetServer(0); }, "comes after Install()");
+        ExpectAbort([] { BCubeHelper(2, 1).GetServer({0, 0}); }, "comes after Install()");
         ExpectAbortOn([](BCubeHelper& h) { h.Install(); }, "bcube:2,1 is already installed");
         ExpectAbortOn([](BCubeHelper& h) { h.SetLinkRate(DataRate("1Mbps")); }, "too late");
         ExpectAbortOn(
@@ -529,7 +527,7 @@ class WrongValueTestCase : public NetworkTestCase
     void CheckPaths()
     {
         auto pin = [this](const Path& path, const std::string& text) {
-            ExpectAbortOn([&](BCubeHelper& h) { h.PinFlow(path, 6, 0, 80); }, text);
+            ExpectAbortOn([&](BCubeHelper& h) { h.GetNetwork()->PinFlow(path, 6, 0, 80); }, text);
         };
         pin({0, 4, 99}, "path 0-4-99 in bcube:2,1: unknown node 99");
         pin({0, 5}, "no link between server 0 and switch 5");
@@ -538,7 +536,7 @@ class WrongValueTestCase : public NetworkTestCase
         pin({0, 4}, "path 0-4 in bcube:2,1: ends at switch 4, expected servers at both ends");
         ExpectAbortOn(
             [](BCubeHelper& h) {
-                h.PinFlow({0, 4, 1}, "ns3::Sctp", 0, 80);
+                h.GetNetwork()->PinFlow({0, 4, 1}, "ns3::Sctp", 0, 80);
             },
             "socket factory ns3::Sctp, expected ns3::TcpSocketFactory");
     }

@@ -4,9 +4,15 @@
 
 #include "allreduce-network.h"
 
+#include "ns3/abort-on-input-error.h"
 #include "ns3/channel.h"
 #include "ns3/data-rate.h"
+#include "ns3/ipv4-routing-helper.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-socket-factory.h"
+#include "ns3/udp-l4-protocol.h"
+#include "ns3/udp-socket-factory.h"
 
 #include <algorithm>
 #include <limits>
@@ -30,6 +36,149 @@ AllReduceNetwork::GetTypeId()
     return tid;
 }
 
+AllReduceNetwork::AllReduceNetwork(Topology topology,
+                                   const NodeContainer& nodes,
+                                   const NetDeviceContainer& devices)
+    : m_topology(std::move(topology)),
+      m_devices(devices),
+      m_isDown(m_topology.GetNLinks(), false)
+{
+    for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
+    {
+        (m_topology.IsServer(node) ? m_servers : m_switches).Add(nodes.Get(node));
+    }
+    for (auto device = m_devices.Begin(); device != m_devices.End(); ++device)
+    {
+        const auto ipv4 = (*device)->GetNode()->GetObject<Ipv4>();
+        m_interfaces.push_back(ipv4->GetInterfaceForDevice(*device));
+    }
+}
+
+const Topology&
+AllReduceNetwork::GetTopology() const
+{
+    return m_topology;
+}
+
+Ptr<Node>
+AllReduceNetwork::GetNode(NodeId node) const
+{
+    RequireBelow("node", node, m_topology.GetNNodes());
+    const uint32_t nServers = m_topology.GetNServers();
+    return node < nServers ? m_servers.Get(node) : m_switches.Get(node - nServers);
+}
+
+Ptr<Node>
+AllReduceNetwork::GetServer(uint32_t i) const
+{
+    RequireBelow("server", i, m_topology.GetNServers());
+    return m_servers.Get(i);
+}
+
+Ptr<Node>
+AllReduceNetwork::GetSwitch(uint32_t j) const
+{
+    RequireBelow("switch", j, m_topology.GetNSwitches());
+    return m_switches.Get(j);
+}
+
+const NodeContainer&
+AllReduceNetwork::GetServers() const
+{
+    return m_servers;
+}
+
+const NodeContainer&
+AllReduceNetwork::GetSwitches() const
+{
+    return m_switches;
+}
+
+const NetDeviceContainer&
+AllReduceNetwork::GetDevices() const
+{
+    return m_devices;
+}
+
+Ptr<NetDevice>
+AllReduceNetwork::GetDevice(DirectedLinkId link) const
+{
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    return m_devices.Get(link);
+}
+
+uint32_t
+AllReduceNetwork::GetInterface(DirectedLinkId link) const
+{
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    return m_interfaces[link];
+}
+
+Ipv4Address
+AllReduceNetwork::GetServerAddress(NodeId server) const
+{
+    const auto ipv4 = GetServer(server)->GetObject<Ipv4>();
+    NS_ABORT_MSG_IF(m_topology.GetPorts(server).empty(),
+                    "server " << server << " in " << m_topology.GetName()
+                              << " has no link and so no address");
+    return ipv4->GetAddress(1, 0).GetLocal();
+}
+
+Ptr<PinnedPathRouting>
+AllReduceNetwork::GetRouting(NodeId node) const
+{
+    const auto ipv4 = GetNode(node)->GetObject<Ipv4>();
+    return Ipv4RoutingHelper::GetRouting<PinnedPathRouting>(ipv4->GetRoutingProtocol());
+}
+
+void
+AllReduceNetwork::PinFlow(const Path& path,
+                          uint8_t protocol,
+                          uint16_t sourcePort,
+                          uint16_t destinationPort)
+{
+    RequirePath(path);
+    PinDirection(path, protocol, sourcePort, destinationPort);
+    PinDirection({path.rbegin(), path.rend()}, protocol, destinationPort, sourcePort);
+}
+
+void
+AllReduceNetwork::PinFlow(const Path& path,
+                          const std::string& socketFactory,
+                          uint16_t sourcePort,
+                          uint16_t destinationPort)
+{
+    const bool isTcp = socketFactory == TcpSocketFactory::GetTypeId().GetName();
+    NS_ABORT_MSG_UNLESS(isTcp || socketFactory == UdpSocketFactory::GetTypeId().GetName(),
+                        "PinFlow: socket factory "
+                            << socketFactory
+                            << ", expected ns3::TcpSocketFactory or ns3::UdpSocketFactory");
+    PinFlow(path,
+            isTcp ? TcpL4Protocol::PROT_NUMBER : UdpL4Protocol::PROT_NUMBER,
+            sourcePort,
+            destinationPort);
+}
+
+void
+AllReduceNetwork::PinDirection(const Path& path,
+                               uint8_t protocol,
+                               uint16_t localPort,
+                               uint16_t remotePort)
+{
+    const uint32_t remoteNode = GetNode(path.back())->GetId();
+    GetRouting(path.front())
+        ->AddFlow({protocol, localPort, remotePort, remoteNode}, MakePathTag(path));
+}
+
+PinnedPathTag
+AllReduceNetwork::MakePathTag(const Path& path) const
+{
+    RequirePath(path);
+    PinnedPathTag::Hops hops;
+    ForEachLink(m_topology, path, [&](DirectedLinkId link) { hops.push_back(m_interfaces[link]); });
+    return PinnedPathTag(GetNode(path.front())->GetId(), hops);
+}
+
 void
 AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
 {
@@ -37,9 +186,12 @@ AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
     {
         return;
     }
-    m_isDown.resize(GetTopology().GetNLinks(), false);
     m_isDown[link] = !isUp;
-    DoSetLinkUp(link, isUp);
+    for (const DirectedLinkId end : {2 * link, 2 * link + 1})
+    {
+        const auto ipv4 = GetDevice(end)->GetNode()->GetObject<Ipv4>();
+        isUp ? ipv4->SetUp(m_interfaces[end]) : ipv4->SetDown(m_interfaces[end]);
+    }
     m_linkChanged(link, isUp);
 }
 
@@ -66,19 +218,8 @@ AllReduceNetwork::IsMendingDue() const
 bool
 AllReduceNetwork::IsLinkUp(LinkId link) const
 {
-    return m_isDown.empty() || !m_isDown[link];
-}
-
-std::vector<DirectedLinkId>
-AllReduceNetwork::GetLinks(const Path& path) const
-{
-    std::vector<DirectedLinkId> links;
-    links.reserve(path.size());
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-    {
-        links.push_back(*GetTopology().FindDirectedLink(path[i], path[i + 1]));
-    }
-    return links;
+    RequireBelow("link", link, m_topology.GetNLinks());
+    return !m_isDown[link];
 }
 
 uint64_t
@@ -106,6 +247,32 @@ AllReduceNetwork::GetMtu() const
         mtu = std::min(mtu, GetDevice(link)->GetMtu());
     }
     return mtu;
+}
+
+void
+AllReduceNetwork::RequireBelow(const char* what, uint32_t index, uint32_t count) const
+{
+    NS_ABORT_MSG_IF(index >= count,
+                    what << " " << index << " in " << m_topology.GetName()
+                         << ", expected an index below " << count);
+}
+
+void
+AllReduceNetwork::RequirePath(const Path& path) const
+{
+    AbortOnInputError([&] { m_topology.CheckPath(path); });
+    for (const NodeId end : {path.front(), path.back()})
+    {
+        NS_ABORT_MSG_UNLESS(m_topology.IsServer(end),
+                            "path " << FormatPath(path) << " in " << m_topology.GetName()
+                                    << ": ends at " << m_topology.Describe(end)
+                                    << ", expected servers at both ends");
+    }
+    NS_ABORT_MSG_IF(path.size() - 1 > PinnedPathTag::MAX_HOPS,
+                    "path from " << m_topology.Describe(path.front()) << " to "
+                                 << m_topology.Describe(path.back()) << " in "
+                                 << m_topology.GetName() << " has " << path.size() - 1
+                                 << " hops, expected at most " << PinnedPathTag::MAX_HOPS);
 }
 
 } // namespace ns3::allreduce

@@ -5,15 +5,17 @@
 #ifndef ALLREDUCE_NETWORK_H
 #define ALLREDUCE_NETWORK_H
 
+#include "pinned-path-routing.h"
 #include "pinned-path-tag.h"
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/ipv4-address.h"
-#include "ns3/net-device.h"
-#include "ns3/node.h"
+#include "ns3/net-device-container.h"
+#include "ns3/node-container.h"
 #include "ns3/object.h"
 #include "ns3/traced-callback.h"
 
+#include <string>
 #include <vector>
 
 namespace ns3::allreduce
@@ -22,10 +24,12 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief The ns-3 network that an AllReduce runs on, as sessions and transports see it.
+ * @brief An ns-3 network of point-to-point links and the Topology that it was built from.
  *
- * AllReduceHelper makes one of a TopologyHelper; whoever builds networks in another way derives
- * from this. Links break and are mended through it, so that all sessions on it are told.
+ * TopologyHelper builds one; whoever builds networks in another way gives nodes and devices to the
+ * constructor. Nodes are known by their id in the Topology: servers first, then switches. Links
+ * break and are mended through it, so that all sessions on it are told. A value that is out of
+ * range ends the program with a message that names it.
  */
 class AllReduceNetwork : public Object
 {
@@ -41,45 +45,97 @@ class AllReduceNetwork : public Object
     /// @return the type
     static TypeId GetTypeId();
 
+    /**
+     * @param topology the network as a graph
+     * @param nodes its nodes by id, with IPv4 and PinnedPathRouting
+     * @param devices by directed link: the device that sends in this direction, with an interface
+     */
+    AllReduceNetwork(Topology topology,
+                     const NodeContainer& nodes,
+                     const NetDeviceContainer& devices);
+
     /// @return the network as a graph
-    virtual const Topology& GetTopology() const = 0;
+    const Topology& GetTopology() const;
 
     /**
-     * @param node a server or switch
+     * @param node a server or switch, by its id in the topology
      * @return its node
      */
-    virtual Ptr<Node> GetNode(NodeId node) const = 0;
+    Ptr<Node> GetNode(NodeId node) const;
+
+    /**
+     * @param i a server, from 0
+     * @return its node
+     */
+    Ptr<Node> GetServer(uint32_t i) const;
+
+    /**
+     * @param j a switch, from 0
+     * @return its node
+     */
+    Ptr<Node> GetSwitch(uint32_t j) const;
+
+    /// @return all servers
+    const NodeContainer& GetServers() const;
+
+    /// @return all switches
+    const NodeContainer& GetSwitches() const;
+
+    /// @return all devices, by the directed link that they send on
+    const NetDeviceContainer& GetDevices() const;
 
     /**
      * @param link one direction of a link
      * @return the device that sends in this direction
      */
-    virtual Ptr<NetDevice> GetDevice(DirectedLinkId link) const = 0;
+    Ptr<NetDevice> GetDevice(DirectedLinkId link) const;
+
+    /**
+     * @param link one direction of a link
+     * @return the IPv4 interface that sends in this direction, at its node
+     */
+    uint32_t GetInterface(DirectedLinkId link) const;
 
     /**
      * @param server a server
-     * @return one of its addresses
+     * @return the address of its first interface; its other addresses serve as well
      */
-    virtual Ipv4Address GetServerAddress(NodeId server) const = 0;
+    Ipv4Address GetServerAddress(NodeId server) const;
+
+    /**
+     * @param node a server or switch
+     * @return its pinned-path routing, for the trace source Drop
+     */
+    Ptr<PinnedPathRouting> GetRouting(NodeId node) const;
 
     /**
      * @param path the nodes of a path between two servers
      * @return a tag that sends the packet it is added to along this path
      */
-    virtual PinnedPathTag MakePathTag(const Path& path) const = 0;
+    PinnedPathTag MakePathTag(const Path& path) const;
 
     /**
-     * Pin a flow, and what comes back, to a path.
+     * Pin a flow between two servers, and what comes back in the reverse direction, to a path.
      *
      * @param path the nodes from the server that opens the flow to the other server
-     * @param protocol IP protocol number
-     * @param sourcePort port at the beginning of the path
-     * @param destinationPort port at the end of the path
+     * @param protocol IP protocol number: TcpL4Protocol::PROT_NUMBER or UdpL4Protocol::PROT_NUMBER
+     * @param sourcePort port at the beginning of the path; 0 stands for any
+     * @param destinationPort port at the end of the path; 0 stands for any
      */
-    virtual void PinFlow(const Path& path,
-                         uint8_t protocol,
-                         uint16_t sourcePort,
-                         uint16_t destinationPort) = 0;
+    void PinFlow(const Path& path, uint8_t protocol, uint16_t sourcePort, uint16_t destinationPort);
+
+    /**
+     * Pin a flow between two servers, and what comes back in the reverse direction, to a path.
+     *
+     * @param path the nodes from the server that opens the flow to the other server
+     * @param socketFactory "ns3::TcpSocketFactory" or "ns3::UdpSocketFactory"
+     * @param sourcePort port at the beginning of the path; 0 stands for any
+     * @param destinationPort port at the end of the path; 0 stands for any
+     */
+    void PinFlow(const Path& path,
+                 const std::string& socketFactory,
+                 uint16_t sourcePort,
+                 uint16_t destinationPort);
 
     /**
      * A link breaks or is mended; nothing happens if it is so already.
@@ -108,12 +164,6 @@ class AllReduceNetwork : public Object
     bool IsLinkUp(LinkId link) const;
 
     /**
-     * @param path the nodes of a path
-     * @return the directed links between them
-     */
-    std::vector<DirectedLinkId> GetLinks(const Path& path) const;
-
-    /**
      * @param link one direction of a link
      * @return the rate of its device in bit/s
      */
@@ -129,17 +179,22 @@ class AllReduceNetwork : public Object
     uint16_t GetMtu() const;
 
   private:
-    /**
-     * Let the devices and protocols of a link stop or start working.
-     *
-     * @param link the link
-     * @param isUp whether it can be used from now on
-     */
-    virtual void DoSetLinkUp(LinkId link, bool isUp) = 0;
-
+    /// Do what ScheduleMending says.
     void Mend(LinkId link);
+    /// Refuse an index that is out of range. @param what what is counted @param index the index
+    /// @param count how many there are
+    void RequireBelow(const char* what, uint32_t index, uint32_t count) const;
+    /// Refuse a path that does not exist, does not join two servers or is too long.
+    void RequirePath(const Path& path) const;
+    /// Pin what one end of a path sends. @param path from this end to the other
+    void PinDirection(const Path& path, uint8_t protocol, uint16_t localPort, uint16_t remotePort);
 
-    std::vector<bool> m_isDown;                 //!< by link; empty: none is
+    Topology m_topology;                        //!< the network as a graph
+    NodeContainer m_servers;                    //!< by id
+    NodeContainer m_switches;                   //!< by id, from 0
+    NetDeviceContainer m_devices;               //!< by directed link: sends
+    std::vector<uint16_t> m_interfaces;         //!< by directed link: sends
+    std::vector<bool> m_isDown;                 //!< by link
     uint32_t m_nMendingsDue{0};                 //!< see ScheduleMending
     TracedCallback<LinkId, bool> m_linkChanged; //!< a link broke or was mended
 };

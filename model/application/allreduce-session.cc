@@ -490,7 +490,7 @@ AllReduceSession::SendMessage(const Path& path, std::function<void()> arrive)
 {
     ++m_nMessages;
     const TransferId transfer = m_nextTransfer++;
-    m_messages[transfer] = {m_network->GetLinks(path), std::move(arrive)};
+    m_messages[transfer] = {FindLinks(m_network->GetTopology(), path), std::move(arrive)};
     const auto timing = ComputePathTiming(m_network->GetTopology(), path, 0);
     m_transport->Send({transfer, path, MESSAGE_BYTES, timing.slowestBps, nullptr});
 }

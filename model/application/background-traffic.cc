@@ -165,7 +165,7 @@ double
 BackgroundTraffic::GetShare(const Path& path, uint64_t portRate) const
 {
     uint64_t slowest = portRate;
-    for (const DirectedLinkId link : m_network->GetLinks(path))
+    for (const DirectedLinkId link : FindLinks(m_network->GetTopology(), path))
     {
         slowest = std::min(slowest, m_network->GetRate(link));
     }

@@ -13,6 +13,8 @@
 #include "ns3/output-stream-wrapper.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/udp-l4-protocol.h"
 
 #include <array>
 #include <boost/functional/hash.hpp>
@@ -28,23 +30,20 @@ NS_OBJECT_ENSURE_REGISTERED(PinnedPathRouting);
 namespace
 {
 
-constexpr uint8_t IP_PROTOCOL_TCP = 6;
-constexpr uint8_t IP_PROTOCOL_UDP = 17;
-
 /// The interface that Ipv4L3Protocol makes first.
 constexpr uint32_t LOOPBACK_INTERFACE = 0;
 
 bool
 HasPorts(uint8_t protocol)
 {
-    return protocol == IP_PROTOCOL_TCP || protocol == IP_PROTOCOL_UDP;
+    return protocol == TcpL4Protocol::PROT_NUMBER || protocol == UdpL4Protocol::PROT_NUMBER;
 }
 
 /// UDP sockets ask for a route first and write the headers afterwards.
 bool
 LacksTransportHeader(const Ipv4Header& header)
 {
-    return header.GetProtocol() == IP_PROTOCOL_UDP && header.GetPayloadSize() == 0;
+    return header.GetProtocol() == UdpL4Protocol::PROT_NUMBER && header.GetPayloadSize() == 0;
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/uinteger.h"
 
@@ -21,8 +22,6 @@ namespace ns3::allreduce
 
 namespace
 {
-
-constexpr uint8_t IP_PROTOCOL_TCP = 6;
 
 /// Names what belongs to no transfer.
 constexpr TransferId NO_TRANSFER = std::numeric_limits<TransferId>::max();
@@ -96,7 +95,7 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
     m_sender->SetRecvCallback(MakeCallback(&TcpPathConnection::ReadHello, this));
 
     const uint16_t port = GetLocalPort(m_listener);
-    network.PinFlow(path, IP_PROTOCOL_TCP, GetLocalPort(m_sender), port);
+    network.PinFlow(path, TcpL4Protocol::PROT_NUMBER, GetLocalPort(m_sender), port);
     m_sender->Connect(InetSocketAddress(network.GetServerAddress(path.back()), port));
 }
 

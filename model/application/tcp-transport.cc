@@ -98,7 +98,7 @@ TcpTransport::NoteLinkChanged(LinkId link, bool isUp)
     // TCP gives up a connection that is down for long, also an idle one, and tells nobody.
     for (auto connection = m_connections.begin(); connection != m_connections.end() && !isUp;)
     {
-        const auto way = GetNetwork().GetLinks(connection->first);
+        const auto way = FindLinks(GetNetwork().GetTopology(), connection->first);
         const auto isBroken = [link](DirectedLinkId part) { return part / 2 == link; };
         if (std::any_of(way.begin(), way.end(), isBroken))
         {
