@@ -1048,7 +1048,7 @@ class ManualTestCase : public TestCase
   private:
     void DoRun() override
     {
-        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../doc/allreduce.rst");
+        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../doc/allreduce-policies.rst");
         std::ostringstream manual;
         manual << in.rdbuf();
         for (const PolicyHead head : POLICY_HEADS)
