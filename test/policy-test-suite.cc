@@ -831,7 +831,7 @@ class FeaturesTestCase : public TestCase
   public:
     FeaturesTestCase()
         : TestCase(
-              "features have names of their own, finite values, and none grows with the network")
+              "features have names of their own, and values that are finite and stay small")
     {
     }
 
