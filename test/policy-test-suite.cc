@@ -830,8 +830,7 @@ class FeaturesTestCase : public TestCase
 {
   public:
     FeaturesTestCase()
-        : TestCase(
-              "features have names of their own, and values that are finite and stay small")
+        : TestCase("features have names of their own, and values that are finite and stay small")
     {
     }
 
