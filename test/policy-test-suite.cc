@@ -830,8 +830,7 @@ class FeaturesTestCase : public TestCase
 {
   public:
     FeaturesTestCase()
-        : TestCase(
-              "features have names of their own, finite values, and none grows with the network")
+        : TestCase("features have names of their own, and values that are finite and stay small")
     {
     }
 
@@ -1048,7 +1047,7 @@ class ManualTestCase : public TestCase
   private:
     void DoRun() override
     {
-        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../doc/allreduce.rst");
+        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../doc/allreduce-policies.rst");
         std::ostringstream manual;
         manual << in.rdbuf();
         for (const PolicyHead head : POLICY_HEADS)

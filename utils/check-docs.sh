@@ -159,15 +159,15 @@ figures_shown()
     return "$status"
 }
 
-# In ns-3's own documentation the manual's page gets |ns3| from ns-3's replace.txt.
+# In ns-3's own documentation the manual's pages get |ns3| from ns-3's replace.txt.
 sphinx()
 {
     local source=$scratch/sphinx
     mkdir "$source"
     cp -r "$module_dir"/doc/. "$source"
-    printf 'allreduce\n=========\n\n.. toctree::\n\n   allreduce\n   tutorial\n' >"$source/index.rst"
+    printf 'allreduce\n=========\n\n.. toctree::\n\n   allreduce\n' >"$source/index.rst"
     echo "rst_prolog = '.. |ns3| replace:: *ns-3*'" >"$source/conf.py"
-    sed -i '/replace.txt/d' "$source/allreduce.rst"
+    sed -i '/replace.txt/d' "$source"/*.rst
     limited sphinx-build -q -n -W --keep-going -b html "$source" "$scratch/sphinx-html"
 }
 

@@ -38,6 +38,18 @@ all_listed()
     return "$unlisted"
 }
 
+# The script itself is checked: it must name an include that goes against the layers.
+wrong_include_found()
+{
+    local root=$scratch/wrong-include
+    mkdir -p "$root/doc"
+    cp -r model helper examples test CONTRIBUTING.md "$root"
+    cp doc/allreduce.rst "$root/doc"
+    echo '#include "ns3/allreduce-session.h"' >>"$root/model/topology/torus.cc"
+    ! utils/check-layers.py "$root" >"$scratch/layers" &&
+        grep -q '^model/topology/torus.cc:.*allreduce-session.h' "$scratch/layers"
+}
+
 # Another release of clang-format lays out code in another way.
 find_clang_format()
 {
@@ -57,6 +69,8 @@ check_files()
     clang_format=$(find_clang_format)
     check "all files are ASCII" all_ascii
     check "CMake lists all sources" all_listed
+    check "includes follow the layers" utils/check-layers.py
+    check "an include against the layers is found" wrong_include_found
     if [[ -n $clang_format ]]; then
         check "clang-format" formatted
     else
