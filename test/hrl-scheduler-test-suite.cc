@@ -3,12 +3,12 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "run-experiment.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
 #include "ns3/policy-checkpoint.h"
-#include "ns3/run-experiment.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
