@@ -9,20 +9,21 @@
  * reach; runs the rings of a slot in ns-3.
  */
 
+#include "allreduce-program-options.h"
+#include "cluster-options.h"
+#include "cluster-rows.h"
+#include "html-report.h"
+#include "output-file.h"
+#include "progress-line.h"
+#include "result-writer.h"
+#include "ring-experiment.h"
+
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/allreduce-units.h"
-#include "ns3/cluster-options.h"
-#include "ns3/cluster-rows.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/gpu-cluster.h"
 #include "ns3/guarantee-check.h"
-#include "ns3/html-report.h"
 #include "ns3/job-trace.h"
-#include "ns3/output-file.h"
-#include "ns3/progress-line.h"
-#include "ns3/result-writer.h"
-#include "ns3/ring-experiment.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,17 +9,18 @@
  * reported in one table.
  */
 
+#include "allreduce-program-options.h"
+#include "html-report.h"
+#include "plan-options.h"
+#include "progress-line.h"
+#include "result-writer.h"
+#include "run-experiment.h"
+#include "run-options.h"
+#include "schedule-view.h"
+#include "worker-processes.h"
+
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
-#include "ns3/html-report.h"
-#include "ns3/plan-options.h"
-#include "ns3/progress-line.h"
-#include "ns3/result-writer.h"
-#include "ns3/run-experiment.h"
-#include "ns3/run-options.h"
-#include "ns3/schedule-view.h"
 #include "ns3/topology-spec.h"
-#include "ns3/worker-processes.h"
 
 #include <algorithm>
 #include <iostream>

@@ -8,21 +8,22 @@
  * Plans AllReduces in the flow-level simulator, verifies them and compares them with the bound.
  */
 
+#include "allreduce-program-options.h"
+#include "html-report.h"
+#include "plan-options.h"
+#include "progress-line.h"
+#include "result-writer.h"
+#include "schedule-view.h"
+#include "trace-events.h"
+
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/allreduce-scheduler.h"
-#include "ns3/html-report.h"
 #include "ns3/msccl-file.h"
-#include "ns3/plan-options.h"
 #include "ns3/price-checker.h"
-#include "ns3/progress-line.h"
-#include "ns3/result-writer.h"
 #include "ns3/round-hash.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
-#include "ns3/schedule-view.h"
-#include "ns3/trace-events.h"
 
 #include <chrono>
 #include <fstream>

@@ -9,22 +9,23 @@
  * with what the flow-level model predicts and with the ideal.
  */
 
+#include "allreduce-program-options.h"
+#include "html-report.h"
+#include "output-file.h"
+#include "plan-options.h"
+#include "result-writer.h"
+#include "run-experiment.h"
+#include "run-options.h"
+#include "schedule-view.h"
+#include "trace-events.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-network.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/fixed-scheduler.h"
-#include "ns3/html-report.h"
-#include "ns3/output-file.h"
 #include "ns3/pcap-file-wrapper.h"
-#include "ns3/plan-options.h"
 #include "ns3/point-to-point-net-device.h"
-#include "ns3/result-writer.h"
-#include "ns3/run-experiment.h"
-#include "ns3/run-options.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
-#include "ns3/schedule-view.h"
-#include "ns3/trace-events.h"
 #include "ns3/trace-helper.h"
 
 #ifdef ALLREDUCE_NETANIM

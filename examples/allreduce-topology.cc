@@ -8,19 +8,20 @@
  * Says what topologies are made of, and sends a TCP flow through each along a pinned path.
  */
 
+#include "allreduce-program-options.h"
+#include "result-writer.h"
+#include "topology-options.h"
+
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/bulk-send-helper.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/link-capacities.h"
 #include "ns3/packet-sink-helper.h"
 #include "ns3/packet-sink.h"
-#include "ns3/result-writer.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-helper.h"
 #include "ns3/topology-metrics.h"
-#include "ns3/topology-options.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>

@@ -8,14 +8,15 @@
  * Trains the two policies.
  */
 
+#include "allreduce-program-options.h"
+#include "html-report.h"
+#include "output-file.h"
+#include "progress-line.h"
+
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
-#include "ns3/html-report.h"
 #include "ns3/json-input.h"
-#include "ns3/output-file.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-trainer.h"
-#include "ns3/progress-line.h"
 
 #include <chrono>
 #include <fstream>

@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "ring-experiment.h"
 
 #include "ns3/allocation-checker.h"
 #include "ns3/allreduce-error.h"
@@ -12,7 +13,6 @@
 #include "ns3/job-generator.h"
 #include "ns3/job-trace.h"
 #include "ns3/offline-optimum.h"
-#include "ns3/ring-experiment.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 

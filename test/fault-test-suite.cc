@@ -3,12 +3,12 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "fault-options.h"
+#include "run-experiment.h"
+#include "run-options.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/fault-options.h"
-#include "ns3/run-experiment.h"
-#include "ns3/run-options.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 

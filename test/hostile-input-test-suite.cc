@@ -4,11 +4,11 @@
 
 #include "allreduce-test-utils.h"
 #include "fuzz/fuzzed-parsers.h"
+#include "output-file.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/cluster-job.h"
 #include "ns3/job-trace.h"
-#include "ns3/output-file.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-weights.h"
 #include "ns3/test.h"

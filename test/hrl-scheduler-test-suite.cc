@@ -3,12 +3,13 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "run-experiment.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
 #include "ns3/policy-checkpoint.h"
-#include "ns3/run-experiment.h"
+#include "ns3/policy-weights.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
@@ -16,6 +17,7 @@
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
+#include "ns3/training-config.h"
 #include "ns3/uinteger.h"
 
 #include <nlohmann/json.hpp>

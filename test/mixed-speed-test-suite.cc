@@ -4,6 +4,7 @@
 
 #include "allreduce-test-utils.h"
 #include "random-network.h"
+#include "run-experiment.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-bounds.h"
@@ -13,7 +14,6 @@
 #include "ns3/config.h"
 #include "ns3/ideal-time.h"
 #include "ns3/link-capacities.h"
-#include "ns3/run-experiment.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-metrics.h"

@@ -3,18 +3,18 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "drawn-network.h"
+#include "html-report.h"
+#include "result-writer.h"
+#include "schedule-view.h"
 #include "session-test-utils.h"
+#include "trace-events.h"
 
-#include "ns3/drawn-network.h"
-#include "ns3/html-report.h"
 #include "ns3/node-list.h"
-#include "ns3/result-writer.h"
-#include "ns3/schedule-view.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
-#include "ns3/trace-events.h"
 
 #include <algorithm>
 #include <fstream>

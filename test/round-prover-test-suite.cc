@@ -3,18 +3,18 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "fault-options.h"
+#include "run-experiment.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-helper.h"
 #include "ns3/enum.h"
-#include "ns3/fault-options.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/planned-scheduler.h"
 #include "ns3/rest-planner.h"
 #include "ns3/round-builder.h"
 #include "ns3/round-hash.h"
-#include "ns3/run-experiment.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"

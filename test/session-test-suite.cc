@@ -4,6 +4,8 @@
 
 #include "abort-message.h"
 #include "allreduce-test-utils.h"
+#include "run-experiment.h"
+#include "run-options.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
@@ -14,8 +16,6 @@
 #include "ns3/enum.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/point-to-point-net-device.h"
-#include "ns3/run-experiment.h"
-#include "ns3/run-options.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-helper.h"

@@ -5,7 +5,8 @@
 #ifndef ALLREDUCE_SESSION_TEST_UTILS_H
 #define ALLREDUCE_SESSION_TEST_UTILS_H
 
-#include "ns3/run-experiment.h"
+#include "run-experiment.h"
+
 #include "ns3/test.h"
 
 #include <cstdint>

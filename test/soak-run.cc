@@ -6,11 +6,11 @@
 
 #include "allreduce-test-utils.h"
 #include "random-network.h"
+#include "run-experiment.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
-#include "ns3/run-experiment.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-spec.h"
 

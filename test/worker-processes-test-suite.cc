@@ -3,10 +3,10 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/test.h"
-#include "ns3/worker-processes.h"
 
 #include <chrono>
 #include <csignal>

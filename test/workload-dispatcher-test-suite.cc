@@ -3,13 +3,13 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "run-experiment.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/rest-planner.h"
-#include "ns3/run-experiment.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"

@@ -175,11 +175,11 @@ sphinx()
 doxygen_public()
 {
     local headers
-    headers=$(sed -n '/^set(header_files/,/^)/s/^ *\(.*\.h\)$/\1/p' CMakeLists.txt | xargs)
+    headers=$(sed -n '/^set(.*header_files/,/^)/s/^ *\(.*\.h\)$/\1/p' CMakeLists.txt | xargs)
     [[ -n $headers ]] || return 1
     cat >"$scratch/Doxyfile" <<END
 PROJECT_NAME = allreduce
-INPUT = $headers
+INPUT = $headers examples/common
 OUTPUT_DIRECTORY = $scratch/doxygen
 GENERATE_LATEX = NO
 HAVE_DOT = NO

@@ -28,6 +28,7 @@ all_listed()
     local file unlisted=0
     for file in "${cpp_files[@]}"; do
         case $file in
+        examples/common/*.cc) grep -qw "${file##*/}" examples/common/CMakeLists.txt ;;
         examples/*.cc) grep -qw "$(basename "$file" .cc)" examples/CMakeLists.txt ;;
         model/* | helper/* | test/*.cc) grep -qw "$file" CMakeLists.txt ;;
         esac || {

@@ -4,13 +4,18 @@
 
 #include "allreduce-session.h"
 
+#include "token-barrier.h"
+#include "workload-dispatcher.h"
+
 #include "ns3/abort.h"
 #include "ns3/allreduce-compat.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
 #include "ns3/breadth-first-search.h"
+#include "ns3/contribution-ledger.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
+#include "ns3/round-prover.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 #include "ns3/workload-rates.h"
@@ -129,11 +134,13 @@ AllReduceSession::AddTraceSources(TypeId tid)
 }
 
 AllReduceSession::AllReduceSession()
-    : m_barrier({[this](const Path& path, std::function<void()> arrive) {
-                     SendMessage(path, std::move(arrive));
-                 },
-                 [this](NodeId server) { NoteReleased(server); },
-                 [this] { GoOn(); }})
+    : m_prover(std::make_unique<RoundProver>()),
+      m_barrier(std::make_unique<TokenBarrier>(
+          TokenBarrier::Owner{[this](const Path& path, std::function<void()> arrive) {
+                                  SendMessage(path, std::move(arrive));
+                              },
+                              [this](NodeId server) { NoteReleased(server); },
+                              [this] { GoOn(); }}))
 {
 }
 
@@ -149,7 +156,7 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_scheduler = scheduler;
     m_transport = transport;
     m_roots = std::move(roots);
-    m_dispatcher.emplace(network->GetTopology(), !UsesMessages());
+    m_dispatcher = std::make_unique<WorkloadDispatcher>(network->GetTopology(), !UsesMessages());
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
@@ -160,7 +167,7 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
 void
 AllReduceSession::ExpectPlan(uint64_t hash)
 {
-    m_prover.ExpectPlan(hash);
+    m_prover->ExpectPlan(hash);
 }
 
 void
@@ -226,8 +233,8 @@ AllReduceSession::BeginAllReduce()
     const Topology& topology = m_network->GetTopology();
     m_state.emplace(topology, m_roots);
     m_state->SetLinksShared(m_sync == DEPENDENCY);
-    m_ledger.emplace(topology, m_roots);
-    m_prover.Restart();
+    m_ledger = std::make_unique<ContributionLedger>(topology, m_roots);
+    m_prover->Restart();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
     {
         m_state->SetLinkUp(link, m_network->IsLinkUp(link));
@@ -308,7 +315,7 @@ AllReduceSession::GoOn()
     }
     if (GetNReplans() > nReplans)
     {
-        m_replanned(m_firstRound, m_prover.GetLastReplanner());
+        m_replanned(m_firstRound, m_prover->GetLastReplanner());
     }
     if (UsesMessages() && !m_hasBegun)
     {
@@ -357,7 +364,7 @@ AllReduceSession::FindFirstTransfers() const
 void
 AllReduceSession::AddFirstMessages(std::vector<TransferPlan>& transfers) const
 {
-    std::vector<Path> paths = m_barrier.GetPaths();
+    std::vector<Path> paths = m_barrier->GetPaths();
     if (m_sync == DEPENDENCY)
     {
         for (const TransferPlan& transfer : transfers)
@@ -414,7 +421,7 @@ AllReduceSession::PlanBarrier()
     {
         isUp[link] = m_state->IsLinkUp(link);
     }
-    m_barrier.PlanTree(topology, isUp);
+    m_barrier->PlanTree(topology, isUp);
 }
 
 void
@@ -425,11 +432,11 @@ AllReduceSession::BeginBarrier(const WorkloadList& round)
     m_held.assign(nServers, {});
     if (m_firstRound == 0)
     {
-        m_barrier.BeginTogether(round);
+        m_barrier->BeginTogether(round);
     }
     else
     {
-        m_barrier.BeginRound(round);
+        m_barrier->BeginRound(round);
     }
 }
 
@@ -549,7 +556,7 @@ AllReduceSession::ComeTogether()
         return;
     }
     PlanBarrier();
-    m_barrier.BeginTogether({});
+    m_barrier->BeginTogether({});
 }
 
 std::vector<WorkloadList>
@@ -559,9 +566,9 @@ AllReduceSession::AskScheduler()
     state.SetLinksShared(false);
     if (m_sync == DEPENDENCY)
     {
-        return m_prover.AskForAll(*m_scheduler, state, *m_ledger);
+        return m_prover->AskForAll(*m_scheduler, state, *m_ledger);
     }
-    return {m_prover.AskForRound(*m_scheduler, state, *m_ledger)};
+    return {m_prover->AskForRound(*m_scheduler, state, *m_ledger)};
 }
 
 void
@@ -677,7 +684,7 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     }
     if (m_isRunning && UsesMessages() && m_sync == BARRIER && !m_isHalted)
     {
-        m_barrier.NoteArrival(target);
+        m_barrier->NoteArrival(target);
     }
 }
 
@@ -967,31 +974,31 @@ AllReduceSession::GetRoundDurations() const
 uint32_t
 AllReduceSession::GetNReplans() const
 {
-    return m_prover.GetNRests();
+    return m_prover->GetNRests();
 }
 
 const std::vector<std::string>&
 AllReduceSession::GetReplanners() const
 {
-    return m_prover.GetReplanners();
+    return m_prover->GetReplanners();
 }
 
 bool
 AllReduceSession::IsVerified() const
 {
-    return m_prover.IsProven();
+    return m_prover->IsProven();
 }
 
 uint32_t
 AllReduceSession::GetNProofs() const
 {
-    return m_prover.GetNProofs();
+    return m_prover->GetNProofs();
 }
 
 std::optional<uint64_t>
 AllReduceSession::GetPlanHash() const
 {
-    return m_prover.GetPlanHash();
+    return m_prover->GetPlanHash();
 }
 
 uint64_t

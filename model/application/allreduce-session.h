@@ -9,26 +9,28 @@
 #include "allreduce-data.h"
 #include "allreduce-network.h"
 #include "allreduce-transport.h"
-#include "token-barrier.h"
-#include "workload-dispatcher.h"
 
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-state.h"
-#include "ns3/contribution-ledger.h"
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"
-#include "ns3/round-prover.h"
 #include "ns3/traced-callback.h"
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+class ContributionLedger;
+class RoundProver;
+class TokenBarrier;
+class WorkloadDispatcher;
 
 /**
  * @ingroup allreduce
@@ -278,38 +280,38 @@ class AllReduceSession : public Object
     std::vector<AllReduceApplication*> m_applications; //!< by server
     uint32_t m_nReady{0};                              //!< servers that are
 
-    std::optional<AllReduceState> m_state;          //!< how far the AllReduce has come
-    std::optional<ContributionLedger> m_ledger;     //!< the same, for proofs
-    RoundProver m_prover;                           //!< lets pass only what is proven
-    std::optional<AllReduceData> m_data;            //!< what the servers really hold
-    std::optional<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
-    std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
-    std::map<TransferId, Flight> m_flights;         //!< the workloads under way
-    std::map<uint32_t, Arrival> m_arrivals;         //!< by index: see LandArrived
-    TokenBarrier m_barrier;                         //!< with messages: ends rounds
-    std::map<TransferId, Message> m_messages;       //!< on their way
-    uint64_t m_nMessages{0};                        //!< see GetNMessages
-    uint32_t m_epoch{0};                            //!< grants of earlier ones do not count
-    std::vector<bool> m_isReleased;                 //!< by server: may begin the round
-    std::vector<std::vector<uint32_t>> m_held;      //!< by server: granted, not released
-    bool m_isHalted{false};                         //!< the rounds were cut short
-    std::vector<uint32_t> m_nSums;                  //!< by server: final sums it has
-    TransferId m_nextTransfer{0};                   //!< its name
-    uint32_t m_firstRound{0};                       //!< number of the dispatcher's first round
-    std::vector<Time> m_roundBegins;                //!< by round
-    std::vector<Time> m_roundDurations;             //!< by round
-    bool m_isRunning{false};                        //!< an AllReduce is under way
-    bool m_isPrepared{false};                       //!< the transport knows the paths
-    bool m_hasBegun{false};                         //!< the clock of the present AllReduce runs
-    bool m_isFinished{false};                       //!< all have come to their end
-    bool m_isCutOff{false};                         //!< servers cannot reach each other
-    Time m_begin;                                   //!< of the present AllReduce
-    Time m_lastArrival;                             //!< when there last was progress
-    EventId m_watch;                                //!< looks for progress
-    EventId m_next;                                 //!< goes on
-    std::vector<Time> m_durations;                  //!< see GetDurations
-    uint32_t m_nAborted{0};                         //!< see GetNAborted
-    std::string m_failure;                          //!< see GetFailure
+    std::optional<AllReduceState> m_state;            //!< how far the AllReduce has come
+    std::unique_ptr<ContributionLedger> m_ledger;     //!< the same, for proofs
+    std::unique_ptr<RoundProver> m_prover;            //!< lets pass only what is proven
+    std::optional<AllReduceData> m_data;              //!< what the servers really hold
+    std::unique_ptr<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
+    std::vector<WorkloadList> m_nextRounds;           //!< they begin when the transport is ready
+    std::map<TransferId, Flight> m_flights;           //!< the workloads under way
+    std::map<uint32_t, Arrival> m_arrivals;           //!< by index: see LandArrived
+    std::unique_ptr<TokenBarrier> m_barrier;          //!< with messages: ends rounds
+    std::map<TransferId, Message> m_messages;         //!< on their way
+    uint64_t m_nMessages{0};                          //!< see GetNMessages
+    uint32_t m_epoch{0};                              //!< grants of earlier ones do not count
+    std::vector<bool> m_isReleased;                   //!< by server: may begin the round
+    std::vector<std::vector<uint32_t>> m_held;        //!< by server: granted, not released
+    bool m_isHalted{false};                           //!< the rounds were cut short
+    std::vector<uint32_t> m_nSums;                    //!< by server: final sums it has
+    TransferId m_nextTransfer{0};                     //!< its name
+    uint32_t m_firstRound{0};                         //!< number of the dispatcher's first round
+    std::vector<Time> m_roundBegins;                  //!< by round
+    std::vector<Time> m_roundDurations;               //!< by round
+    bool m_isRunning{false};                          //!< an AllReduce is under way
+    bool m_isPrepared{false};                         //!< the transport knows the paths
+    bool m_hasBegun{false};                           //!< the clock of the present AllReduce runs
+    bool m_isFinished{false};                         //!< all have come to their end
+    bool m_isCutOff{false};                           //!< servers cannot reach each other
+    Time m_begin;                                     //!< of the present AllReduce
+    Time m_lastArrival;                               //!< when there last was progress
+    EventId m_watch;                                  //!< looks for progress
+    EventId m_next;                                   //!< goes on
+    std::vector<Time> m_durations;                    //!< see GetDurations
+    uint32_t m_nAborted{0};                           //!< see GetNAborted
+    std::string m_failure;                            //!< see GetFailure
 
     TracedCallback<uint32_t> m_roundStarted;     //!< the first workload of a round begins
     TracedCallback<uint32_t, Time> m_roundEnded; //!< the last workload of a round has arrived

@@ -4,6 +4,8 @@
 
 #include "schedule-verifier.h"
 
+#include "contribution-ledger.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>

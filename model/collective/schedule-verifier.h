@@ -6,7 +6,6 @@
 #define ALLREDUCE_SCHEDULE_VERIFIER_H
 
 #include "allreduce-schedule.h"
-#include "contribution-ledger.h"
 
 #include "ns3/allreduce-topology.h"
 
@@ -15,6 +14,8 @@
 
 namespace ns3::allreduce
 {
+
+class ContributionLedger;
 
 /// @ingroup allreduce
 /// What the verifier found.

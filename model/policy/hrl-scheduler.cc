@@ -5,10 +5,13 @@
 #include "hrl-scheduler.h"
 
 #include "hrl-planner.h"
+#include "plan-outline.h"
 #include "policy-checkpoint.h"
+#include "policy-rollout.h"
 
 #include "ns3/boolean.h"
 #include "ns3/parallel-for.h"
+#include "ns3/plan-key.h"
 #include "ns3/plan-search.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
@@ -20,6 +23,12 @@ namespace ns3::allreduce
 {
 
 NS_OBJECT_ENSURE_REGISTERED(HrlScheduler);
+
+struct HrlScheduler::Guide
+{
+    PlanOutline outline;    //!< of a plan
+    RolloutOptions options; //!< how to choose
+};
 
 TypeId
 HrlScheduler::GetTypeId()
@@ -84,32 +93,37 @@ HrlScheduler::NextRound(const AllReduceState& state)
     {
         return PlannedScheduler::NextRound(state);
     }
-    UpdateOutline(state);
-    return ChooseRound(state, m_outline, *m_weights, m_howToChoose);
+    UpdateGuide(state);
+    return ChooseRound(state, m_guide->outline, *m_weights, m_guide->options);
+}
+
+std::shared_ptr<const HrlScheduler::Guide>
+HrlScheduler::MakeGuide(const AllReduceState& state, const std::vector<WorkloadList>& plan) const
+{
+    PlanOutline outline = MakeOutline(state, plan);
+    RolloutOptions options = Rehearse(state, outline, *m_weights, MakeRolloutOptions(0));
+    return std::make_shared<const Guide>(Guide{std::move(outline), std::move(options)});
 }
 
 void
-HrlScheduler::UpdateOutline(const AllReduceState& state)
+HrlScheduler::UpdateGuide(const AllReduceState& state)
 {
     LoadWeights();
     if (!state.IsFresh())
     {
-        if (!IsUsable(m_outline, state))
+        if (!m_guide || !IsUsable(m_guide->outline, state))
         {
-            m_outline = MakeOutline(state, PlanRest(state));
-            m_howToChoose = Rehearse(state, m_outline, *m_weights, MakeRolloutOptions(0));
+            m_guide = MakeGuide(state, PlanRest(state));
         }
         return;
     }
     PlanKey key = MakePlanKey(*this, state);
     if (!m_wholeKey || !(*m_wholeKey == key))
     {
-        m_whole = MakeOutline(state, PlanAll(state));
-        m_wholeKey = std::move(key);
-        m_howForWhole = Rehearse(state, m_whole, *m_weights, MakeRolloutOptions(0));
+        m_whole = MakeGuide(state, PlanAll(state));
+        m_wholeKey = std::make_shared<const PlanKey>(std::move(key));
     }
-    m_outline = m_whole;
-    m_howToChoose = m_howForWhole;
+    m_guide = m_whole;
 }
 
 RoundRange

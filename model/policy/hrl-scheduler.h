@@ -5,18 +5,17 @@
 #ifndef ALLREDUCE_HRL_SCHEDULER_H
 #define ALLREDUCE_HRL_SCHEDULER_H
 
-#include "plan-outline.h"
-#include "policy-rollout.h"
-
 #include "ns3/planned-scheduler.h"
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace ns3::allreduce
 {
+
+struct PolicyWeights;
+struct RolloutOptions;
 
 /**
  * @ingroup allreduce
@@ -39,6 +38,9 @@ class HrlScheduler : public PlannedScheduler
     RoundRange GetPlan() const override;
 
   private:
+    /// What rounds are chosen by, online.
+    struct Guide;
+
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
     /// Makes the plan of a sample.
@@ -48,8 +50,11 @@ class HrlScheduler : public PlannedScheduler
     std::vector<WorkloadList> FindShortest(const RolloutPlanner& makePlan) const;
     /// @return how a sample chooses @param sample its number
     RolloutOptions MakeRolloutOptions(uint32_t sample) const;
+    /// @return what to go by @param state where to begin @param plan of what is left from there
+    std::shared_ptr<const Guide> MakeGuide(const AllReduceState& state,
+                                           const std::vector<WorkloadList>& plan) const;
     /// Outline what is left, if the present outline does not fit. @param state where to go on
-    void UpdateOutline(const AllReduceState& state);
+    void UpdateGuide(const AllReduceState& state);
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 
@@ -59,11 +64,9 @@ class HrlScheduler : public PlannedScheduler
     uint64_t m_searchEffort{0};                     //!< the attribute SearchEffort
     bool m_usesUpper{true};                         //!< the attribute Upper
     bool m_isOnline{false};                         //!< the attribute Online
-    std::optional<PlanKey> m_wholeKey;              //!< what m_whole was made for
-    PlanOutline m_whole;                            //!< online: of an AllReduce from its beginning
-    RolloutOptions m_howForWhole;                   //!< online: how rounds are chosen for it
-    PlanOutline m_outline;                          //!< online: of the present AllReduce
-    RolloutOptions m_howToChoose;                   //!< online: how its rounds are chosen
+    std::shared_ptr<const PlanKey> m_wholeKey;      //!< what m_whole was made for
+    std::shared_ptr<const Guide> m_whole;           //!< online: from an AllReduce's beginning
+    std::shared_ptr<const Guide> m_guide;           //!< online: of the present AllReduce
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

@@ -4,6 +4,9 @@
 
 #include "policy-checkpoint.h"
 
+#include "policy-weights.h"
+#include "training-config.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/json-input.h"
 

@@ -5,14 +5,15 @@
 #ifndef ALLREDUCE_POLICY_CHECKPOINT_H
 #define ALLREDUCE_POLICY_CHECKPOINT_H
 
-#include "policy-weights.h"
-#include "training-config.h"
-
+#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace ns3::allreduce
 {
+
+struct PolicyWeights;
+struct TrainingConfig;
 
 /**
  * @ingroup allreduce

@@ -4,6 +4,7 @@
 
 #include "planned-scheduler.h"
 
+#include "plan-key.h"
 #include "rest-planner.h"
 
 #include "ns3/uinteger.h"
@@ -78,7 +79,7 @@ PlannedScheduler::BeginWhole(const AllReduceState& state)
     {
         ForgetPlan();
         m_whole = PlanAll(state);
-        m_key = std::move(key);
+        m_key = std::make_shared<const PlanKey>(std::move(key));
     }
     m_rest.clear();
     m_isRest = false;

@@ -6,15 +6,16 @@
 #define ALLREDUCE_PLANNED_SCHEDULER_H
 
 #include "allreduce-scheduler.h"
-#include "plan-key.h"
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+struct PlanKey;
 
 /**
  * @ingroup allreduce
@@ -81,15 +82,15 @@ class PlannedScheduler : public AllReduceScheduler
     /// Hand out a plan of what is left. @param state where to go on
     void BeginRest(const AllReduceState& state);
 
-    uint64_t m_seed{1};                //!< see GetSeed
-    std::optional<PlanKey> m_key;      //!< what m_whole was made for
-    std::vector<WorkloadList> m_whole; //!< the plan from the beginning
-    std::vector<WorkloadList> m_rest;  //!< the plan from the last surprise
-    bool m_isRest{false};              //!< whether m_rest is handed out
-    std::size_t m_next{0};             //!< the round to hand out next
-    std::string m_planner;             //!< see GetPlanner
-    uint64_t m_expectedFingerprint{0}; //!< of the state when the next round is asked for
-    uint32_t m_nReplans{0};            //!< see GetNReplans
+    uint64_t m_seed{1};                   //!< see GetSeed
+    std::shared_ptr<const PlanKey> m_key; //!< what m_whole was made for
+    std::vector<WorkloadList> m_whole;    //!< the plan from the beginning
+    std::vector<WorkloadList> m_rest;     //!< the plan from the last surprise
+    bool m_isRest{false};                 //!< whether m_rest is handed out
+    std::size_t m_next{0};                //!< the round to hand out next
+    std::string m_planner;                //!< see GetPlanner
+    uint64_t m_expectedFingerprint{0};    //!< of the state when the next round is asked for
+    uint32_t m_nReplans{0};               //!< see GetNReplans
 };
 
 } // namespace ns3::allreduce

@@ -10,11 +10,11 @@
  */
 
 #include "../evaluation-networks.h"
+#include "allreduce-program-options.h"
 #include "contenders.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/link-prices.h"
 #include "ns3/parallel-for.h"
 #include "ns3/policy-checkpoint.h"

@@ -10,13 +10,13 @@
  */
 
 #include "../soak-run.h"
+#include "allreduce-program-options.h"
+#include "output-file.h"
+#include "progress-line.h"
+#include "run-options.h"
+#include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
-#include "ns3/output-file.h"
-#include "ns3/progress-line.h"
-#include "ns3/run-options.h"
-#include "ns3/worker-processes.h"
 
 #include <algorithm>
 #include <array>

@@ -11,17 +11,17 @@
  */
 
 #include "../random-network.h"
+#include "allreduce-program-options.h"
+#include "output-file.h"
+#include "progress-line.h"
+#include "run-experiment.h"
+#include "run-options.h"
+#include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-program-options.h"
 #include "ns3/allreduce-state.h"
-#include "ns3/output-file.h"
-#include "ns3/progress-line.h"
-#include "ns3/run-experiment.h"
-#include "ns3/run-options.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-file.h"
-#include "ns3/worker-processes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,17 +4,18 @@
 
 #include "fuzzed-parsers.h"
 
+#include "fault-options.h"
+#include "result-writer.h"
+#include "run-options.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
-#include "ns3/fault-options.h"
 #include "ns3/job-trace.h"
 #include "ns3/job-utility.h"
 #include "ns3/json-input.h"
 #include "ns3/msccl-file.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-weights.h"
-#include "ns3/result-writer.h"
-#include "ns3/run-options.h"
 #include "ns3/schedule-file.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-file.h"

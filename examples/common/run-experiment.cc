@@ -4,12 +4,11 @@
 
 #include "run-experiment.h"
 
-#include "allreduce-helper.h"
 #include "progress-line.h"
-#include "topology-helper.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-helper.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
@@ -25,6 +24,7 @@
 #include "ns3/schedule-verifier.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
+#include "ns3/topology-helper.h"
 #include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 

@@ -1,137 +1,7 @@
-/*
- * SPDX-License-Identifier: GPL-2.0-only
- */
+// SPDX-License-Identifier: GPL-2.0-only
 
-// One page in several literals, because compilers limit the length of one. What looks like a
-// template here is plain HTML, CSS and JavaScript: test/report drives it in a browser.
-
-#include "report-template.h"
-
-namespace ns3::allreduce
-{
-
-const char* const REPORT_HEAD = R"page(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-      content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>allreduce</title>
-<style>
-)page";
-
-const char* const REPORT_STYLE = R"page(
-:root {
-  color-scheme: light dark;
-  --page: #f6f7f9; --card: #ffffff; --ink: #1c2430; --soft: #5b6675; --line: #d5dbe3;
-  --wire: #c3cbd6; --switch: #8793a3; --reduce: #d9730d; --broadcast: #1f6fb2; --both: #7a3fa0;
-  --cold: #e9edf2; --mid: #7cc6b5; --full: #11665a; --warm: #f2b44c; --hot: #b3261e;
-  --good: #2b8a3e;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #12161c; --card: #1b212a; --ink: #e6eaf0; --soft: #9aa6b5; --line: #323b48;
-    --wire: #465162; --switch: #6f7c8e; --reduce: #ff9a3d; --broadcast: #5aa9e6; --both: #b98ae0;
-    --cold: #262e3a; --mid: #2f7a6d; --full: #7be0c9; --warm: #d9a13a; --hot: #ff7a66;
-    --good: #63c07a;
-  }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink);
-  font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }
-main { max-width: 1240px; margin: 0 auto; padding: 20px; }
-h1 { font-size: 24px; margin: 4px 0; }
-h2 { font-size: 18px; margin: 0 0 10px; }
-h3 { font-size: 14px; margin: 14px 0 4px; color: var(--soft); font-weight: 600; }
-code { font-family: "DejaVu Sans Mono", monospace; font-size: 13px; color: var(--soft);
-  overflow-wrap: anywhere; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
-  padding: 16px 18px; margin: 16px 0; }
-section[hidden] { display: none; }
-svg, canvas { display: block; max-width: 100%; }
-#drawing { width: 100%; max-height: 660px; }
-svg text { fill: var(--ink); font-size: 12px; }
-svg text.soft { fill: var(--soft); }
-#drawing text.soft { paint-order: stroke; stroke: var(--card); stroke-width: 5px; }
-.scroll { overflow: auto; max-height: 560px; }
-.columns { display: flex; flex-wrap: wrap; gap: 20px; align-items: flex-start; }
-.columns > div { flex: 1 1 400px; min-width: 0; }
-.columns > .wide { flex: 2 1 620px; }
-.controls { display: flex; flex-wrap: wrap; gap: 10px 16px; align-items: center;
-  margin-bottom: 10px; }
-.controls input[type=range] { flex: 1 1 240px; accent-color: var(--broadcast); }
-select, button { font: inherit; padding: 3px 8px; color: var(--ink); background: var(--page);
-  border: 1px solid var(--line); border-radius: 6px; }
-.note { color: var(--soft); min-height: 1.4em; margin: 6px 0; }
-.common { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 10px 0; font-size: 13px;
-  color: var(--soft); }
-.common b { color: var(--ink); font-weight: 600; }
-.scale { display: inline-block; width: 120px; height: 12px; border-radius: 3px; margin: 0 6px;
-  vertical-align: -1px; background: linear-gradient(to right, var(--cold), var(--mid), var(--full)); }
-.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin: 0 5px 0 12px;
-  vertical-align: -1px; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; }
-td.text, th.text { text-align: left; }
-.flows { font: 12px/1.6 "DejaVu Sans Mono", monospace; columns: 15em auto; max-height: 190px;
-  overflow: auto; margin-top: 8px; }
-.flows div { cursor: default; break-inside: avoid; }
-.flows div:hover { background: var(--cold); }
-.key.cut { border: 2px solid var(--hot); }
-.marks { max-height: 110px; overflow: auto; columns: 26em auto; margin: 6px 0; }
-.marks div { break-inside: avoid; }
-.marks b { display: inline-block; width: 1.4em; text-align: center; }
-)page";
-
-const char* const REPORT_BODY = R"page(</style>
-</head>
-<body>
-<main>
-<h1 id="title"></h1>
-<code id="command"></code>
-<section id="results" hidden><h2>Results</h2>
-<div id="bars"></div><div class="common" id="common"></div>
-<div class="scroll"><table id="table"></table></div></section>
-<section id="schedule" hidden><h2>Round by round</h2>
-<div class="controls"><select id="view" aria-label="schedule"></select>
-<button id="play" type="button">play</button>
-<input id="slider" type="range" min="0" value="0" aria-label="round">
-<label>links show <select id="mode"></select></label></div>
-<div class="note" id="status"></div>
-<div class="note" id="stepMarks" hidden></div>
-<div class="columns"><div class="wide"><svg id="drawing" role="img"></svg></div>
-<div id="held"><h3 id="heldTitle"></h3><canvas id="cells"></canvas></div></div>
-<div class="note" id="keys"></div>
-<div class="flows" id="flows"></div></section>
-<section id="heat" hidden><h2>Use of the links</h2>
-<div class="controls"><span class="note" id="heatNote"></span>
-<span class="note">0 %<span class="scale"></span>100 % of capacity</span></div>
-<canvas id="heatMap"></canvas>
-<div class="note" id="heatHover">Point at a cell for its link, round and share.</div></section>
-<section id="gantt" hidden><h2>Flows in time</h2>
-<div class="controls"><label>a row for each <select id="ganttRows">
-<option value="link">link</option><option value="sender">sender</option>
-<option value="receiver">receiver</option></select></label>
-<span class="note" id="ganttNote"></span><span class="note" id="ganttKeys"></span></div>
-<div class="marks" id="ganttMarks" hidden></div>
-<div class="scroll"><canvas id="ganttChart"></canvas></div>
-<div class="note" id="ganttHover">Point at a bar for its chunk, servers and times.</div></section>
-<section id="training" hidden><h2>Training</h2><div id="curves"></div></section>
-<section id="cluster" hidden><h2>The cluster over time</h2><div id="series"></div></section>
-</main>
-<script type="application/json" id="data">
-)page";
-
-const char* const REPORT_BEFORE_SCRIPT = R"page(
-</script>
-<script>
 "use strict";
-)page";
 
-const char* const REPORT_TOOLS_SCRIPT = R"page(
 const get = (id) => document.getElementById(id);
 const data = JSON.parse(get("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
@@ -204,9 +74,7 @@ function chooseTicks(most, count = 5) {
   for (let i = 0; i * step <= most * 1.0001; ++i) ticks.push(+(i * step).toPrecision(12));
   return ticks;
 }
-)page";
 
-const char* const REPORT_CHARTS_SCRIPT = R"page(
 // What the bars of a row show: its value and what it is measured against.
 function chooseMeasure(row) {
   if ("measured_s" in row) {
@@ -386,9 +254,7 @@ function drawCluster(slots) {
   drawCurves(get("series"), "jobs at work" + about, "slot", curves("running"));
   drawCurves(get("series"), "utility so far" + about, "slot", curves("utility"));
 }
-)page";
 
-const char* const REPORT_SCHEDULE_SCRIPT = R"page(
 let view = null;   // the schedule shown
 let places = [];   // by drawn node: where it is
 let timer = null;  // of the play button
@@ -738,9 +604,7 @@ function showHeatAt(event, rows, {left, wide, high, stepsPerColumn}) {
   get("heatHover").textContent = `${describeNode(from)} to ${describeNode(to)}: ${now}` +
     `all rounds: ${percent(row.use)}`;
 }
-)page";
 
-const char* const REPORT_MAIN_SCRIPT = R"page(
 // A flow: source, target, chunk, whether it is a broadcast, begin, duration, the number of its
 // way, and what became of it if it did not arrive.
 function makeGanttRows(kind) {
@@ -1015,11 +879,3 @@ function main() {
 }
 
 main();
-)page";
-
-const char* const REPORT_END = R"page(</script>
-</body>
-</html>
-)page";
-
-} // namespace ns3::allreduce

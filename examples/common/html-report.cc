@@ -5,9 +5,10 @@
 #include "html-report.h"
 
 #include "output-file.h"
-#include "report-template.h"
+#include "report-page.h"
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace ns3::allreduce
 {
@@ -41,6 +42,15 @@ WriteArray(std::ostream& out, const char* name, const std::vector<std::string>& 
         out << (&item == &items.front() ? "\n" : ",\n") << item;
     }
     out << "]";
+}
+
+/// Writes what is before a mark. @return what is after it
+std::string_view
+WriteUpTo(std::ostream& out, std::string_view mark, std::string_view text)
+{
+    const std::size_t end = text.find(mark);
+    out << text.substr(0, end);
+    return text.substr(end + mark.size());
 }
 
 /// @return the command line with the program's bare name
@@ -128,10 +138,13 @@ HtmlReport::Write() const
     }
     OutputFile file("--report", m_path);
     std::ostream& out = file.Get();
-    out << REPORT_HEAD << REPORT_STYLE << REPORT_BODY;
+    // The page's files become one.
+    auto rest = WriteUpTo(out, R"(<link rel="stylesheet" href="report.css">)", REPORT_HTML);
+    out << "<style>\n" << REPORT_CSS << "</style>";
+    rest = WriteUpTo(out, "{}", rest);
     WriteData(out);
-    out << REPORT_BEFORE_SCRIPT << REPORT_TOOLS_SCRIPT << REPORT_CHARTS_SCRIPT
-        << REPORT_SCHEDULE_SCRIPT << REPORT_MAIN_SCRIPT << REPORT_END;
+    rest = WriteUpTo(out, R"(<script src="report.js"></script>)", rest);
+    out << "<script>\n" << REPORT_JS << "</script>" << rest;
     file.Finish();
 }
 

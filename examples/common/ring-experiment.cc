@@ -4,17 +4,17 @@
 
 #include "ring-experiment.h"
 
-#include "allreduce-helper.h"
 #include "progress-line.h"
 #include "ring-network.h"
 #include "run-options.h"
-#include "topology-helper.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-helper.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/enum.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/simulator.h"
+#include "ns3/topology-helper.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
