@@ -232,7 +232,7 @@ Run(int argc, char* argv[])
     Options options;
     ProgramOptions parser("allreduce-train", "trains the two policies of the scheduler hrl");
     parser.Add("config", options.config, "JSON with what to train on and how; default: built in");
-    parser.Add("init", options.init, "a checkpoint to begin with instead of random weights");
+    parser.Add("init", options.init, "a checkpoint to begin with instead of the rule of thumb");
     parser.Add("out", options.out, "the checkpoint; FILE.state beside it is for --resume");
     parser.Add("log", options.log, "a CSV file with a line for each iteration");
     parser.Add("report", options.report, "a page with the curves, written with each state");

@@ -73,12 +73,6 @@ AllReduceApplication::GetBytesSent() const
     return m_bytesSent;
 }
 
-uint64_t
-AllReduceApplication::GetBytesReceived() const
-{
-    return m_bytesReceived;
-}
-
 void
 AllReduceApplication::NoteStarted(const AllReduceFlow& flow)
 {
@@ -94,7 +88,6 @@ AllReduceApplication::NoteSent(const AllReduceFlow& flow)
 void
 AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
 {
-    m_bytesReceived += flow.bytes;
     m_flowFinished(flow);
 }
 

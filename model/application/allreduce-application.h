@@ -82,9 +82,6 @@ class AllReduceApplication : public Application
     /// @return bytes that this server has sent in flows that have finished
     uint64_t GetBytesSent() const;
 
-    /// @return bytes that have come to this server in flows that have finished
-    uint64_t GetBytesReceived() const;
-
     /// @param flow a flow that begins here
     void NoteStarted(const AllReduceFlow& flow);
 
@@ -113,7 +110,6 @@ class AllReduceApplication : public Application
     Ptr<AllReduceSession> m_session;                     //!< what this is part of
     NodeId m_server{0};                                  //!< which server this is
     uint64_t m_bytesSent{0};                             //!< see GetBytesSent
-    uint64_t m_bytesReceived{0};                         //!< see GetBytesReceived
     TracedCallback<const AllReduceFlow&> m_flowStarted;  //!< a flow begins here
     TracedCallback<const AllReduceFlow&> m_flowFinished; //!< a flow has arrived here
     TracedCallback<const AllReduceFlow&> m_flowAborted;  //!< a flow from here was aborted

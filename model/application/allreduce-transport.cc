@@ -116,12 +116,6 @@ ComputePathTiming(const Topology& topology, const Path& path, double frameBits)
     return timing;
 }
 
-std::vector<std::string>
-GetTransportNames()
-{
-    return {"raw", "tcp", "udp"};
-}
-
 Ptr<AllReduceTransport>
 CreateTransport(const std::string& name)
 {

@@ -206,10 +206,6 @@ class AllReduceTransport : public Object
     Time m_lastArrival;              //!< see GetLastArrival
 };
 
-/// @ingroup allreduce
-/// @return the short names of the transports: "raw", "tcp", "udp"
-std::vector<std::string> GetTransportNames();
-
 /**
  * @ingroup allreduce
  *

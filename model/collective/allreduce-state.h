@@ -21,7 +21,7 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief How far an AllReduce has come, and the only place that knows its rules.
+ * @brief How far an AllReduce has come, and what its rules allow next.
  *
  * Every server begins with a contribution to every chunk. A reduce moves what its sender holds of
  * a chunk and merges it into what its receiver holds; when all contributions are merged at the

@@ -22,10 +22,10 @@ namespace
 {
 
 /// Finds relays between servers that no path of switches joins.
-class RelayFinder
+class RelayedWays
 {
   public:
-    explicit RelayFinder(const ServerGraph& graph, uint32_t nServers)
+    explicit RelayedWays(const ServerGraph& graph, uint32_t nServers)
         : m_graph(graph),
           m_hopsTo(nServers),
           m_nRelayed(nServers, 0)
@@ -74,7 +74,7 @@ struct Errand
     ChunkId chunk;        //!< the chunk
     WorkloadKind kind;    //!< up or down the tree
     NodeId contributor;   //!< whose data it is, in a tree that does not merge
-    uint32_t firstServer; //!< index of the first server of the way in TreeScheduler::m_ways
+    uint32_t firstServer; //!< index of the first server of the way in ErrandRunner::m_ways
     uint32_t nHops;       //!< workloads that the way takes
     uint32_t nLinks;      //!< links that the way takes at least
     uint32_t urgency;     //!< the least urgent has the largest number
@@ -93,10 +93,10 @@ struct Order
 };
 
 /// Carries out all errands, round by round.
-class TreeScheduler
+class ErrandRunner
 {
   public:
-    TreeScheduler(const AllReduceState& state,
+    ErrandRunner(const AllReduceState& state,
                   const std::vector<FlowTree>& trees,
                   const PreferredPaths& preferred)
         : m_start(state),
@@ -164,7 +164,7 @@ class TreeScheduler
 
     void MakeErrands()
     {
-        RelayFinder relays(m_graph, m_nServers);
+        RelayedWays relays(m_graph, m_nServers);
         for (ChunkId chunk = 0; chunk < m_trees.size(); ++chunk)
         {
             const FlowTree& tree = m_trees[chunk];
@@ -194,7 +194,7 @@ class TreeScheduler
         }
     }
 
-    void AddErrand(RelayFinder& relays,
+    void AddErrand(RelayedWays& relays,
                    ChunkId chunk,
                    WorkloadKind kind,
                    NodeId from,
@@ -535,7 +535,7 @@ TryOrders(const AllReduceState& state,
         {true, true, 2, 6},
         {true, true, 2, 7},
     };
-    TreeScheduler scheduler(state, trees, preferred);
+    ErrandRunner scheduler(state, trees, preferred);
     std::vector<WorkloadList> best;
     std::size_t work = 0;
     for (const Order& order : orders)

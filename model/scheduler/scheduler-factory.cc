@@ -84,11 +84,6 @@ CreateScheduler(const std::string& name)
     TypeId tid;
     if (!FindType(isShort ? entry->typeId : name, tid))
     {
-        if (name == "hrl")
-        {
-            FailInput(
-                "scheduler \"hrl\": this build has no policies, it was made without LibTorch");
-        }
         FailInput("scheduler ",
                   Quote(name),
                   ": expected ",

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "bit-matrix.h"
 #include "msccl-file.h"
 #include "msccl-program.h"
-#include "schedule-verifier.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/bit-matrix.h"
+#include "ns3/schedule-verifier.h"
 
 #include <algorithm>
 #include <deque>

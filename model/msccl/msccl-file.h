@@ -5,9 +5,8 @@
 #ifndef ALLREDUCE_MSCCL_FILE_H
 #define ALLREDUCE_MSCCL_FILE_H
 
-#include "schedule-file.h"
-
 #include "ns3/allreduce-topology.h"
+#include "ns3/schedule-file.h"
 
 #include <iosfwd>
 #include <string>

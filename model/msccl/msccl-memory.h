@@ -5,10 +5,10 @@
 #ifndef ALLREDUCE_MSCCL_MEMORY_H
 #define ALLREDUCE_MSCCL_MEMORY_H
 
-#include "allreduce-workload.h"
 #include "msccl-program.h"
 
 #include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
 
 #include <cstdint>
 #include <optional>
