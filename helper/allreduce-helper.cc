@@ -8,12 +8,15 @@
 #include "ns3/allreduce-application.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/chunk-choice.h"
+#include "ns3/log.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceHelper");
 
 AllReduceHelper::AllReduceHelper(Ptr<AllReduceNetwork> network)
     : m_network(network)
@@ -42,6 +45,7 @@ AllReduceHelper::SetRoots(std::vector<NodeId> roots)
 Ptr<AllReduceSession>
 AllReduceHelper::Install(const std::string& scheduler, const std::string& transport)
 {
+    NS_LOG_FUNCTION(this << scheduler << transport);
     return AbortOnInputError([&] {
         return DoInstall([&] { return CreateScheduler(scheduler); }, CreateTransport(transport));
     });

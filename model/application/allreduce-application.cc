@@ -7,10 +7,12 @@
 #include "allreduce-session.h"
 
 #include "ns3/abort.h"
+#include "ns3/log.h"
 
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceApplication");
 NS_OBJECT_ENSURE_REGISTERED(AllReduceApplication);
 
 TypeId
@@ -50,6 +52,7 @@ AllReduceApplication::~AllReduceApplication() = default;
 void
 AllReduceApplication::SetSession(Ptr<AllReduceSession> session, NodeId server)
 {
+    NS_LOG_FUNCTION(this << session << server);
     m_session = session;
     m_server = server;
     session->AddApplication(this);
@@ -76,6 +79,8 @@ AllReduceApplication::GetBytesSent() const
 void
 AllReduceApplication::NoteStarted(const AllReduceFlow& flow)
 {
+    NS_LOG_LOGIC("server " << m_server << " sends chunk " << flow.chunk << " to server "
+                           << flow.target);
     m_flowStarted(flow);
 }
 
@@ -88,30 +93,37 @@ AllReduceApplication::NoteSent(const AllReduceFlow& flow)
 void
 AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
 {
+    NS_LOG_LOGIC("server " << m_server << " has got chunk " << flow.chunk << " from server "
+                           << flow.source);
     m_flowFinished(flow);
 }
 
 void
 AllReduceApplication::NoteAborted(const AllReduceFlow& flow)
 {
+    NS_LOG_INFO("server " << m_server << " gave up sending chunk " << flow.chunk << " to server "
+                          << flow.target);
     m_flowAborted(flow);
 }
 
 void
 AllReduceApplication::NoteReduced(ChunkId chunk)
 {
+    NS_LOG_LOGIC("server " << m_server << " has the sum of chunk " << chunk);
     m_chunkReduced(chunk);
 }
 
 void
 AllReduceApplication::NoteDone(Time duration)
 {
+    NS_LOG_INFO("server " << m_server << " has all sums after " << duration.As(Time::MS));
     m_done(duration);
 }
 
 void
 AllReduceApplication::DoDispose()
 {
+    NS_LOG_FUNCTION(this);
     if (m_session)
     {
         m_session->Dispose();
@@ -123,6 +135,7 @@ AllReduceApplication::DoDispose()
 void
 AllReduceApplication::StartApplication()
 {
+    NS_LOG_FUNCTION(this << m_server);
     NS_ABORT_MSG_UNLESS(m_session, "AllReduceApplication has no session: use AllReduceHelper");
     m_session->NoteReady(m_server);
 }
@@ -130,6 +143,7 @@ AllReduceApplication::StartApplication()
 void
 AllReduceApplication::StopApplication()
 {
+    NS_LOG_FUNCTION(this << m_server);
     if (m_session)
     {
         m_session->NoteStopped(m_server);

@@ -8,6 +8,7 @@
 #include "ns3/channel.h"
 #include "ns3/data-rate.h"
 #include "ns3/ipv4-routing-helper.h"
+#include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-socket-factory.h"
@@ -20,6 +21,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceNetwork");
 NS_OBJECT_ENSURE_REGISTERED(AllReduceNetwork);
 
 TypeId
@@ -137,6 +139,7 @@ AllReduceNetwork::PinFlow(const Path& path,
                           uint16_t sourcePort,
                           uint16_t destinationPort)
 {
+    NS_LOG_FUNCTION(this << FormatPath(path) << +protocol << sourcePort << destinationPort);
     RequirePath(path);
     PinDirection(path, protocol, sourcePort, destinationPort);
     PinDirection({path.rbegin(), path.rend()}, protocol, destinationPort, sourcePort);
@@ -186,6 +189,8 @@ AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
     {
         return;
     }
+    NS_LOG_INFO("link " << link << " of " << m_topology.GetName()
+                        << (isUp ? " is mended" : " breaks"));
     m_isDown[link] = !isUp;
     for (const DirectedLinkId end : {2 * link, 2 * link + 1})
     {
@@ -198,6 +203,7 @@ AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
 void
 AllReduceNetwork::ScheduleMending(LinkId link, Time delay)
 {
+    NS_LOG_FUNCTION(this << link << delay);
     ++m_nMendingsDue;
     Simulator::Schedule(delay, &AllReduceNetwork::Mend, Ptr<AllReduceNetwork>(this), link);
 }

@@ -7,6 +7,7 @@
 #include "ns3/bit-mix.h"
 #include "ns3/double.h"
 #include "ns3/inet-socket-address.h"
+#include "ns3/log.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-metrics.h"
@@ -17,6 +18,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceBackgroundTraffic");
 NS_OBJECT_ENSURE_REGISTERED(BackgroundTraffic);
 
 namespace
@@ -107,6 +109,7 @@ BackgroundTraffic::DoDispose()
 void
 BackgroundTraffic::StartApplication()
 {
+    NS_LOG_FUNCTION(this << m_server << m_load);
     m_socket = Socket::CreateSocket(GetNode(), UdpSocketFactory::GetTypeId());
     m_socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), PORT));
     m_socket->SetRecvCallback(MakeCallback(&BackgroundTraffic::Discard, this));
@@ -130,6 +133,7 @@ BackgroundTraffic::StartApplication()
 void
 BackgroundTraffic::StopApplication()
 {
+    NS_LOG_FUNCTION(this << m_server);
     m_next.Cancel();
     if (m_socket)
     {

@@ -8,12 +8,15 @@
 
 #include "ns3/allreduce-state.h"
 #include "ns3/ideal-time.h"
+#include "ns3/log.h"
 #include "ns3/topology-metrics.h"
 
 #include <algorithm>
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceChunkChoice");
 
 namespace
 {
@@ -55,6 +58,8 @@ ChooseChunks(const Topology& topology,
         part.Show("predicting its time", 0);
         choice.predictedSeconds =
             PredictSeconds(topology, transport, mtu, choice.plan, bytes, hasBarriers);
+        NS_LOG_INFO(chunksPerServer << " chunks per server: " << choice.plan.rounds.size()
+                                    << " rounds, " << choice.predictedSeconds << " s predicted");
         return choice;
     };
     const uint32_t nPorts = ComputeMeanPorts(topology);

@@ -4,6 +4,7 @@
 
 #include "datagram-transport.h"
 
+#include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
@@ -13,6 +14,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceDatagramTransport");
 NS_OBJECT_ENSURE_REGISTERED(DatagramTransport);
 
 namespace
@@ -65,6 +67,7 @@ DatagramTransport::GetSessionNumber() const
 void
 DatagramTransport::Send(const Transfer& transfer)
 {
+    NS_LOG_FUNCTION(this << transfer.id << FormatPath(transfer.path) << transfer.bytes);
     auto flow = std::make_unique<Flow>();
     flow->transfer = transfer;
     flow->forth = MakeRoute(transfer.path);
@@ -278,6 +281,7 @@ DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
     for (uint32_t sequence = std::max(header.gapBegin, flow.nAcked); sequence < header.gapEnd;
          ++sequence)
     {
+        NS_LOG_INFO("packet " << sequence << " of transfer " << id << " was lost: sent again");
         SendData(flow, sequence, DatagramHeader::DATA);
         ++m_nResent;
     }
@@ -295,6 +299,8 @@ DatagramTransport::CheckNews(TransferId id)
     const Time silence = Simulator::Now() - flow.lastNews;
     if (silence >= wait && flow.nAcked < flow.nSent)
     {
+        NS_LOG_INFO("transfer " << id << ": nothing heard for " << silence.As(Time::MS)
+                                << ", packet " << flow.nAcked << " is sent again");
         SendData(flow, flow.nAcked, DatagramHeader::PROBE);
         ++m_nResent;
         flow.backoff = std::min(2 * flow.backoff, MOST_BACKOFF);
@@ -308,6 +314,7 @@ DatagramTransport::CheckNews(TransferId id)
 void
 DatagramTransport::Cancel(TransferId id)
 {
+    NS_LOG_FUNCTION(this << id);
     Erase(id);
 }
 

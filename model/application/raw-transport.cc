@@ -5,12 +5,14 @@
 #include "raw-transport.h"
 
 #include "ns3/abort.h"
+#include "ns3/log.h"
 
 #include <algorithm>
 
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceRawTransport");
 NS_OBJECT_ENSURE_REGISTERED(RawTransport);
 
 namespace
@@ -134,6 +136,11 @@ RawTransport::Arrive(NodeId node, Ptr<const Packet> packet)
     {
         const auto device = GetNetwork().GetDevice(*link);
         device->Send(copy, device->GetBroadcast(), PROTOCOL_NUMBER);
+    }
+    else
+    {
+        NS_LOG_INFO("node " << node << " drops a packet of transfer " << header.transfer
+                            << ": its link to node " << *(here + 1) << " is down");
     }
 }
 

@@ -9,6 +9,7 @@
 #include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
+#include "ns3/log.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"
 
@@ -18,6 +19,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceTcpTransport");
 NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
 
 namespace
@@ -99,9 +101,11 @@ TcpTransport::NoteLinkChanged(LinkId link, bool isUp)
     for (auto connection = m_connections.begin(); connection != m_connections.end() && !isUp;)
     {
         const auto way = FindLinks(GetNetwork().GetTopology(), connection->first);
-        const auto isBroken = [link](DirectedLinkId part) { return part / 2 == link; };
+        const auto isBroken = [link](DirectedLinkId part) { return GetLinkId(part) == link; };
         if (std::any_of(way.begin(), way.end(), isBroken))
         {
+            NS_LOG_INFO("link " << link << " breaks: closes the connection along "
+                                << FormatPath(connection->first));
             connection->second->Close();
             connection = m_connections.erase(connection);
         }
@@ -133,6 +137,7 @@ TcpTransport::DoDispose()
 void
 TcpTransport::Send(const Transfer& transfer)
 {
+    NS_LOG_FUNCTION(this << transfer.id << FormatPath(transfer.path) << transfer.bytes);
     m_paths[transfer.id] = transfer.path;
     Ptr<TcpPathConnection>& connection = m_connections[transfer.path];
     if (!connection)
@@ -145,6 +150,7 @@ TcpTransport::Send(const Transfer& transfer)
 Ptr<TcpPathConnection>
 TcpTransport::Connect(const Path& path, ReadyCallback ready)
 {
+    NS_LOG_FUNCTION(this << FormatPath(path));
     const FrameFormat format = GetFrameFormat(path.size() - 1, GetMtu());
     const uint32_t segment = format.payload;
     const Windows windows = ComputeWindows(GetNetwork().GetTopology(), GetMtu(), path);
@@ -169,6 +175,7 @@ TcpTransport::Connect(const Path& path, ReadyCallback ready)
 void
 TcpTransport::Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready)
 {
+    NS_LOG_FUNCTION(this << transfers.size() << all);
     m_ready = ready;
     m_nAwaited = 1;
     for (const TransferPlan& transfer : transfers)

@@ -5,11 +5,14 @@
 #include "token-barrier.h"
 
 #include "ns3/breadth-first-search.h"
+#include "ns3/log.h"
 
 #include <algorithm>
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceTokenBarrier");
 
 namespace
 {
@@ -105,6 +108,7 @@ TokenBarrier::NoteArrival(NodeId server)
 void
 TokenBarrier::Release(NodeId server)
 {
+    NS_LOG_LOGIC("server " << server << " goes on");
     m_members[server].isReleased = true;
     for (const NodeId child : m_members[server].children)
     {

@@ -4,6 +4,7 @@
 
 #include "workload-dispatcher.h"
 
+#include "ns3/log.h"
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceWorkloadDispatcher");
 
 namespace
 {
@@ -227,6 +230,7 @@ WorkloadDispatcher::BeginNext()
         entry.hasBegun = true;
         entry.holdsPorts = true;
         ++m_counts[entry.round].nBegun;
+        NS_LOG_LOGIC("workload " << entry.position << " of round " << entry.round << " begins");
         auto& granted = m_ports[entry.in].granted;
         granted.erase(std::find(granted.begin(), granted.end(), index));
         if (entry.out)
@@ -290,6 +294,8 @@ WorkloadDispatcher::LandNext()
     const uint32_t index = m_landable.front();
     m_landable.pop_front();
     ++m_counts[m_entries[index].round].nLanded;
+    NS_LOG_LOGIC("workload " << m_entries[index].position << " of round " << m_entries[index].round
+                             << " has landed");
     for (const uint32_t other : m_entries[index].afterLand)
     {
         if (--m_entries[other].nBeginBlockers == 0)

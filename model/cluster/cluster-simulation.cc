@@ -4,12 +4,16 @@
 
 #include "cluster-simulation.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceClusterSimulation");
 
 namespace
 {
@@ -143,6 +147,8 @@ class Simulation
         m_result.meanGpuUse += m_report.gpuUse / m_nSlots;
         m_result.meanLinkUse += m_report.linkUse / m_nSlots;
         CompareWithBound(slot);
+        NS_LOG_INFO("slot " << slot << ": " << m_report.runs.size() << " rings, gain "
+                            << m_report.gain);
     }
 
     /// @return in how many of the slots that are averaged over a gain in this one is there

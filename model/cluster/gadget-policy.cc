@@ -4,10 +4,14 @@
 
 #include "gadget-policy.h"
 
+#include "ns3/log.h"
+
 #include <algorithm>
 
 namespace ns3::allreduce
 {
+
+NS_LOG_COMPONENT_DEFINE("AllReduceGadgetPolicy");
 
 namespace
 {
@@ -95,6 +99,7 @@ GadgetPolicy::GetSlotBound() const
 void
 GadgetPolicy::Allocate(uint32_t slot)
 {
+    NS_LOG_FUNCTION(this << slot);
     m_refusal.reset();
     m_bound = 0;
     TakeSteps(m_world.placement->GetNGpus());
@@ -287,6 +292,7 @@ GadgetPolicy::EmbedRings()
 void
 GadgetPolicy::ShrinkRing(const RingSize& refused)
 {
+    NS_LOG_LOGIC("job " << refused.job << ": no ring of " << refused.workers << " workers fits");
     Candidate& candidate = m_candidates[refused.job];
     const JobState& state = GetState(refused.job);
     candidate.isRefused = true;

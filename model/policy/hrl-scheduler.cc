@@ -10,6 +10,7 @@
 #include "policy-rollout.h"
 
 #include "ns3/boolean.h"
+#include "ns3/log.h"
 #include "ns3/parallel-for.h"
 #include "ns3/plan-key.h"
 #include "ns3/plan-search.h"
@@ -22,6 +23,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReduceHrlScheduler");
 NS_OBJECT_ENSURE_REGISTERED(HrlScheduler);
 
 struct HrlScheduler::Guide
@@ -81,6 +83,7 @@ HrlScheduler::LoadWeights()
     const std::string path = m_checkpoint.empty() ? FindShippedCheckpoint() : m_checkpoint;
     if (!m_weights || m_loaded != path)
     {
+        NS_LOG_INFO("policies of " << path);
         m_weights = std::make_shared<const PolicyWeights>(ReadCheckpoint(path));
         m_loaded = path;
     }
@@ -113,6 +116,7 @@ HrlScheduler::UpdateGuide(const AllReduceState& state)
     {
         if (!m_guide || !IsUsable(m_guide->outline, state))
         {
+            NS_LOG_INFO("online: the flow-trees cannot be used any more, others are made");
             m_guide = MakeGuide(state, PlanRest(state));
         }
         return;

@@ -7,6 +7,7 @@
 #include "plan-key.h"
 #include "rest-planner.h"
 
+#include "ns3/log.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 namespace ns3::allreduce
 {
 
+NS_LOG_COMPONENT_DEFINE("AllReducePlannedScheduler");
 NS_OBJECT_ENSURE_REGISTERED(PlannedScheduler);
 
 TypeId
@@ -79,6 +81,7 @@ PlannedScheduler::BeginWhole(const AllReduceState& state)
     {
         ForgetPlan();
         m_whole = PlanAll(state);
+        NS_LOG_INFO(GetInstanceTypeId().GetName() << " plans " << m_whole.size() << " rounds");
         m_key = std::make_shared<const PlanKey>(std::move(key));
     }
     m_rest.clear();
@@ -92,6 +95,8 @@ PlannedScheduler::BeginRest(const AllReduceState& state)
 {
     m_planner.clear();
     m_rest = PlanRest(state);
+    NS_LOG_INFO(GetInstanceTypeId().GetName()
+                << " plans the rest anew: " << m_rest.size() << " rounds");
     m_isRest = true;
     m_next = 0;
     ++m_nReplans;
