@@ -43,29 +43,8 @@ fi
 target=fuzzers
 build_standalone -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo -DALLREDUCE_FUZZ=ON \
     -DALLREDUCE_SANITIZE=ON -DALLREDUCE_TORCH=OFF -DALLREDUCE_WERROR=OFF
-running=0
-
-# Waits for a parser and counts how it went: what check counts in the background stays there.
-await_one()
-{
-    if wait -n; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
-    running=$((running - 1))
-}
-
 for parser in "${parsers[@]}"; do
-    ((running < jobs)) || await_one
-    {
-        failed=0
-        check "fuzz $parser for $seconds s" fuzz_one "$parser"
-        ((failed == 0))
-    } &
-    running=$((running + 1))
+    check_beside "fuzz $parser for $seconds s" fuzz_one "$parser"
 done
-while ((running > 0)); do
-    await_one
-done
+await_checks
 report

@@ -164,6 +164,38 @@ check()
     rm "$log"
 }
 
+running=0
+
+# Like check, beside others, as many at a time as there are jobs. What it counts is known after await_checks.
+check_beside()
+{
+    ((running < jobs)) || await_check
+    {
+        failed=0
+        check "$@"
+        ((failed == 0))
+    } &
+    running=$((running + 1))
+}
+
+# Waits for one check and counts how it went: what check counts in the background stays there.
+await_check()
+{
+    if wait -n; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+    running=$((running - 1))
+}
+
+await_checks()
+{
+    while ((running > 0)); do
+        await_check
+    done
+}
+
 # For commands that might hang.
 limited()
 {

@@ -10,6 +10,8 @@
 #include "ns3/plan-middle.h"
 #include "ns3/plan-search.h"
 #include "ns3/rest-planner.h"
+#include "ns3/topology-metrics.h"
+#include "ns3/tree-schedulers.h"
 
 #include <algorithm>
 #include <limits>
@@ -40,6 +42,8 @@ constexpr float LOOSE = 0.3;
 constexpr std::size_t MOST_FORESTS = 16;
 constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
 constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
+/// A ring is tried where servers have one port, and up to so many transfers.
+constexpr std::size_t MOST_TRANSFERS_RING = 5'000;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -118,6 +122,15 @@ class MiddlePlanner
         return m_best;
     }
 
+    /// Keep a plan if it is shorter. @param plan the plan
+    void KeepAsItIs(std::vector<WorkloadList> plan)
+    {
+        if (IsWorthwhile(plan.size()))
+        {
+            m_best = std::move(plan);
+        }
+    }
+
     /// Push a plan together, and keep it if it is shorter. @param plan the plan
     void Keep(std::vector<WorkloadList> plan)
     {
@@ -134,10 +147,7 @@ class MiddlePlanner
                 plan = timetable.MakeRounds();
             }
         }
-        if (m_best.empty() || plan.size() < m_best.size())
-        {
-            m_best = std::move(plan);
-        }
+        KeepAsItIs(std::move(plan));
     }
 
   private:
@@ -233,6 +243,12 @@ PlanFromMiddle(const Topology& topology,
                                 options.seed,
                                 nForests,
                                 progress.GetPart("try", nSteps - 1, nSteps)));
+    }
+    if (nTransfers <= MOST_TRANSFERS_RING && ComputeMeanPorts(topology) == 1 &&
+        planner.IsWorthwhile(bound))
+    {
+        planner.KeepAsItIs(
+            PlanRing(AllReduceState(topology, roots), FindRing(topology, options.seed)));
     }
     return ShortenBySearch(topology,
                            roots,

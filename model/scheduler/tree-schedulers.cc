@@ -5,7 +5,6 @@
 #include "tree-schedulers.h"
 
 #include "flow-tree.h"
-#include "ring-order.h"
 #include "server-graph.h"
 
 #include "ns3/allreduce-error.h"
@@ -266,15 +265,20 @@ RingScheduler::GetTypeId()
 std::vector<WorkloadList>
 RingScheduler::PlanAll(const AllReduceState& state)
 {
-    const uint32_t n = state.GetTopology().GetNServers();
-    Ring ring;
-    ring.order.resize(n);
-    std::iota(ring.order.begin(), ring.order.end(), 0);
-    ring.paths.resize(n);
     if (m_isAware)
     {
-        ring = FindRing(state.GetTopology(), GetSeed());
+        return PlanRing(state, FindRing(state.GetTopology(), GetSeed()));
     }
+    const uint32_t n = state.GetTopology().GetNServers();
+    Ring ring{std::vector<NodeId>(n), std::vector<Path>(n)};
+    std::iota(ring.order.begin(), ring.order.end(), 0);
+    return PlanRing(state, ring);
+}
+
+std::vector<WorkloadList>
+PlanRing(const AllReduceState& state, const Ring& ring)
+{
+    const uint32_t n = state.GetTopology().GetNServers();
     PreferredPaths preferred;
     FlowTree around;
     around.reduceTo.resize(n);

@@ -6,6 +6,7 @@
 #define ALLREDUCE_TREE_SCHEDULERS_H
 
 #include "planned-scheduler.h"
+#include "ring-order.h"
 
 namespace ns3::allreduce
 {
@@ -81,6 +82,15 @@ class DoubleTreeScheduler : public PlannedScheduler
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * @param state how an AllReduce begins
+ * @param ring the ring; where it has no path between two servers, any will do
+ * @return a plan in which each chunk goes round once to be summed and once more to be copied
+ */
+std::vector<WorkloadList> PlanRing(const AllReduceState& state, const Ring& ring);
 
 } // namespace ns3::allreduce
 
