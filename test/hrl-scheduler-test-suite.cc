@@ -224,15 +224,17 @@ class ShippedPolicyTestCase : public TestCase
                                  "jellyfish:20,4,1",
                                  "fattree:4"})
         {
-            CheckUniform(ParseTopology(spec));
+            CheckAtBound(ParseTopology(spec));
         }
+        // A ring meets the bound there.
+        CheckAtBound(Degrade(ParseTopology("jellyfish:10,3,2"), 0.1, 2));
         CheckUneven("bcube:3,1", 22);
         CheckUneven("dcell:3,1", 32);
         CheckUneven("bcube:4,1", 39);
         CheckUneven("dcell:4,1", 52);
     }
 
-    void CheckUniform(const Topology& topology)
+    void CheckAtBound(const Topology& topology)
     {
         const uint32_t chunksPerServer = ComputeMeanPorts(topology);
         const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);

@@ -12,8 +12,7 @@ namespace ns3::allreduce
 {
 
 ServerGraph::ServerGraph(const Topology& topology)
-    : m_topology(topology),
-      m_neighbors(topology.GetNServers()),
+    : m_neighbors(topology.GetNServers()),
       m_distances(topology.GetNServers())
 {
     for (NodeId server = 0; server < topology.GetNServers(); ++server)

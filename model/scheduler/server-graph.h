@@ -23,7 +23,7 @@ namespace ns3::allreduce
 class ServerGraph
 {
   public:
-    /// @param topology the network, which must outlive the graph
+    /// @param topology the network
     explicit ServerGraph(const Topology& topology);
 
     /**
@@ -46,7 +46,6 @@ class ServerGraph
     std::vector<uint32_t> ComputeHops(NodeId from) const;
 
   private:
-    const Topology& m_topology;                     //!< the network
     std::vector<std::vector<NodeId>> m_neighbors;   //!< by server, nearest first
     std::vector<std::vector<uint32_t>> m_distances; //!< by server: links to each neighbor
 };
