@@ -402,7 +402,7 @@ class CheckerMutantsTestCase : public TestCase
                             {1, 1, 1},
                             {{0, 4, 1}, {1, 4, 0, 3}, {3, 4, 0}}};
         });
-        Expect("are reserved of", [this](Runs& runs) {
+        Expect("are reserved of", [](Runs& runs) {
             runs[1].ring = {1, 6 * GIGABIT, {1, 2}, {1, 1}, {{1, 4, 2}, {2, 4, 1}}};
         });
         Expect("reserves 1 bit/s", [](Runs& runs) { runs[0].ring.bandwidthBps = 1; });

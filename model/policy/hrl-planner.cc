@@ -42,8 +42,8 @@ constexpr float LOOSE = 0.3;
 constexpr std::size_t MOST_FORESTS = 16;
 constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
 constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
-/// A ring is tried where servers have one port, and up to so many transfers.
-constexpr std::size_t MOST_TRANSFERS_RING = 5'000;
+/// Rings are tried where servers have one port, and up to so many transfers.
+constexpr std::size_t MOST_TRANSFERS_RING = 15'000;
 
 /// Plans one AllReduce from several middles.
 class MiddlePlanner
@@ -244,11 +244,14 @@ PlanFromMiddle(const Topology& topology,
                                 nForests,
                                 progress.GetPart("try", nSteps - 1, nSteps)));
     }
-    if (nTransfers <= MOST_TRANSFERS_RING && ComputeMeanPorts(topology) == 1 &&
-        planner.IsWorthwhile(bound))
+    const bool hasRing = nTransfers <= MOST_TRANSFERS_RING && ComputeMeanPorts(topology) == 1;
+    for (const bool isAware : {true, false})
     {
-        planner.KeepAsItIs(
-            PlanRing(AllReduceState(topology, roots), FindRing(topology, options.seed)));
+        if (hasRing && planner.IsWorthwhile(bound))
+        {
+            const Ring ring = isAware ? FindRing(topology, options.seed) : ListServers(topology);
+            planner.KeepAsItIs(PlanRing(AllReduceState(topology, roots), ring));
+        }
     }
     return ShortenBySearch(topology,
                            roots,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <boost/random/uniform_int_distribution.hpp>
+#include <numeric>
 #include <optional>
 #include <random>
 
@@ -300,6 +301,15 @@ FindRing(const Topology& topology, uint64_t seed)
             break;
         }
     }
+    return ring;
+}
+
+Ring
+ListServers(const Topology& topology)
+{
+    const uint32_t n = topology.GetNServers();
+    Ring ring{std::vector<NodeId>(n), std::vector<Path>(n)};
+    std::iota(ring.order.begin(), ring.order.end(), 0);
     return ring;
 }
 

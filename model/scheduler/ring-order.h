@@ -39,6 +39,14 @@ struct Ring
  */
 Ring FindRing(const Topology& topology, uint64_t seed);
 
+/**
+ * @ingroup allreduce
+ *
+ * @param topology the network
+ * @return the ring in the order of the servers' numbers, without paths
+ */
+Ring ListServers(const Topology& topology);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RING_ORDER_H */

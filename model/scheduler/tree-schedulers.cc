@@ -265,14 +265,8 @@ RingScheduler::GetTypeId()
 std::vector<WorkloadList>
 RingScheduler::PlanAll(const AllReduceState& state)
 {
-    if (m_isAware)
-    {
-        return PlanRing(state, FindRing(state.GetTopology(), GetSeed()));
-    }
-    const uint32_t n = state.GetTopology().GetNServers();
-    Ring ring{std::vector<NodeId>(n), std::vector<Path>(n)};
-    std::iota(ring.order.begin(), ring.order.end(), 0);
-    return PlanRing(state, ring);
+    const Topology& topology = state.GetTopology();
+    return PlanRing(state, m_isAware ? FindRing(topology, GetSeed()) : ListServers(topology));
 }
 
 std::vector<WorkloadList>
