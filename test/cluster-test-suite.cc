@@ -79,7 +79,11 @@ MakeRandomJobs(TestRandom& random, uint32_t nJobs)
     std::vector<Job> jobs;
     for (uint32_t i = 0; i < nJobs; ++i)
     {
-        Job job = MakeJob(1 + Draw(random, 100), 1 + Draw(random, 300), 1 + Draw(random, 9));
+        // One after another: compilers differ in the order in which they evaluate arguments.
+        const double seconds = 1 + Draw(random, 100);
+        const uint32_t iterations = 1 + Draw(random, 300);
+        const uint32_t maxWorkers = 1 + Draw(random, 9);
+        Job job = MakeJob(seconds, iterations, maxWorkers);
         job.arrivalSlot = Draw(random, 15);
         job.gradientBytes = 1 + Draw(random, 500) * 1'000'000;
         job.bandwidthBps = (1 + Draw(random, 3)) * GIGABIT;

@@ -40,15 +40,15 @@ MakeGainCurve(const JobState& state, const JobUtility& utility, uint32_t limit)
     const double cost = utility.GetWorkerSlotCost(state);
     GainCurve curve;
     auto& corners = curve.corners;
-    uint32_t lastProgress = 0;
+    uint32_t lastRate = 0;
     for (uint32_t workers = 1; workers <= std::min(limit, state.job->maxWorkers); ++workers)
     {
-        const uint32_t progress = std::min(state.rates[workers], state.GetRemaining());
-        if (progress <= lastProgress)
+        if (state.rates[workers] <= lastRate)
         {
-            continue; // More workers that bring nothing more are never a corner.
+            continue; // More workers that are not faster are never a corner.
         }
-        lastProgress = progress;
+        lastRate = state.rates[workers];
+        const uint32_t progress = std::min(lastRate, state.GetRemaining());
         const double price = cost * workers * state.GetBusyPart(state.rates[workers]);
         const double after = utility.GetBenefit(state, double(state.iterations) + progress);
         const double gain = after - before - price;

@@ -21,7 +21,7 @@ constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
 
 /// As many numbers as fit into a register of AVX2; compilers do not see by themselves that the sums
 /// of a layer can stay in registers.
-using Lanes = float __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
+typedef float Lanes __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
 /// Registers that a layer takes.
 constexpr uint32_t N_LANES = HIDDEN * sizeof(float) / sizeof(Lanes);
 
