@@ -23,7 +23,7 @@ TopologyOptions::AddTo(ProgramOptions& options)
     options.Add("topology",
                 specs,
                 ';',
-                std::string("once or more, or a list with ';': ") + TOPOLOGY_GRAMMAR);
+                "once or more, or a list with ';': " + GetTopologyGrammar());
     options.Add("degrade", degrade, "FRACTION[,SEED] of the links to remove");
     options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
 }

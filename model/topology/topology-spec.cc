@@ -10,6 +10,7 @@
 #include "topology-generators.h"
 #include "topology-modifiers.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <fstream>
@@ -19,12 +20,53 @@
 namespace ns3::allreduce
 {
 
-const char* const TOPOLOGY_GRAMMAR =
-    "bcube:N,K | dcell:N,K | jellyfish:SWITCHES,DEGREE,SERVERS_PER_SWITCH[,SEED] | fattree:K | "
-    "torus:AxB[xC] | file:PATH";
-
 namespace
 {
+
+/// The parameters of a topology, as they stand in its text.
+using Parameters = std::vector<uint64_t>;
+
+/// A family of topologies as users write them: NAME:PARAMETERS.
+struct Family
+{
+    const char* name;                    //!< what stands before the colon
+    const char* form;                    //!< the parameters, for messages
+    const char* separator;               //!< what stands between them
+    std::size_t least;                   //!< at least so many
+    std::size_t most;                    //!< at most so many
+    Topology (*make)(const Parameters&); //!< makes the network
+};
+
+/// @return a parameter; one that is too large stays too large for every generator
+uint32_t
+Cap(uint64_t parameter)
+{
+    return std::min<uint64_t>(parameter, std::numeric_limits<uint32_t>::max());
+}
+
+const Family FAMILIES[] = {
+    {"bcube", "N,K", ",", 2, 2, [](const auto& p) { return MakeBCube(Cap(p[0]), Cap(p[1])); }},
+    {"dcell", "N,K", ",", 2, 2, [](const auto& p) { return MakeDCell(Cap(p[0]), Cap(p[1])); }},
+    {"jellyfish",
+     "SWITCHES,DEGREE,SERVERS_PER_SWITCH[,SEED]",
+     ",",
+     3,
+     4,
+     [](const auto& p) {
+         return MakeJellyfish(Cap(p[0]), Cap(p[1]), Cap(p[2]), p.size() == 4 ? p[3] : 1);
+     }},
+    {"fattree", "K", ",", 1, 1, [](const auto& p) { return MakeFatTree(Cap(p[0])); }},
+    {"torus",
+     "AxB[xC]",
+     "x",
+     1,
+     3,
+     [](const auto& p) {
+         std::vector<uint32_t> sides(p.size());
+         std::transform(p.begin(), p.end(), sides.begin(), Cap);
+         return MakeTorus(sides);
+     }},
+};
 
 std::vector<std::string>
 Split(const std::string& text, const char* separator)
@@ -34,57 +76,22 @@ Split(const std::string& text, const char* separator)
     return parts;
 }
 
-/// The parameters of a topology, as they stand in its text.
-class Parameters
+/// @param spec the whole text @param text the part after the colon
+Parameters
+ParseParameters(const Family& family, const std::string& spec, const std::string& text)
 {
-  public:
-    /**
-     * @param spec the whole text
-     * @param form what was expected, for the message
-     * @param text the part after the colon
-     * @param separator what stands between parameters
-     * @param least at least so many
-     * @param most at most so many
-     */
-    Parameters(const std::string& spec,
-               const char* form,
-               const std::string& text,
-               const char* separator,
-               std::size_t least,
-               std::size_t most)
+    const std::vector<std::string> parts = Split(text, family.separator);
+    if (parts.size() < family.least || parts.size() > family.most)
     {
-        const std::vector<std::string> parts = Split(text, separator);
-        if (parts.size() < least || parts.size() > most)
-        {
-            FailInput("topology ", Quote(spec), ": expected ", form);
-        }
-        for (const std::string& part : parts)
-        {
-            m_values.push_back(ParseNumber(part, "topology " + Quote(spec) + ": parameter"));
-        }
+        FailInput("topology ", Quote(spec), ": expected ", family.name, ":", family.form);
     }
-
-    /// @return the number of parameters
-    std::size_t GetSize() const
+    Parameters parameters;
+    for (const std::string& part : parts)
     {
-        return m_values.size();
+        parameters.push_back(ParseNumber(part, "topology " + Quote(spec) + ": parameter"));
     }
-
-    /// @return parameter i, as it is
-    uint64_t GetLong(std::size_t i) const
-    {
-        return m_values[i];
-    }
-
-    /// @return parameter i; one that is too large stays too large for every generator
-    uint32_t Get(std::size_t i) const
-    {
-        return std::min<uint64_t>(m_values[i], std::numeric_limits<uint32_t>::max());
-    }
-
-  private:
-    std::vector<uint64_t> m_values; //!< the parameters
-};
+    return parameters;
+}
 
 /// "FRACTION[,SEED]", as --degrade and --mixed take it.
 struct FractionAndSeed
@@ -111,48 +118,31 @@ ParseFractionAndSeed(const std::string& option, const std::string& spec)
 
 } // namespace
 
+std::string
+GetTopologyGrammar()
+{
+    std::string grammar;
+    for (const Family& family : FAMILIES)
+    {
+        grammar += std::string(family.name) + ":" + family.form + " | ";
+    }
+    return grammar + "file:PATH";
+}
+
 Topology
 ParseTopology(const std::string& spec)
 {
     const std::size_t colon = spec.find(':');
-    const std::string family = spec.substr(0, colon);
+    const std::string name = spec.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
-    if (family == "bcube")
+    for (const Family& family : FAMILIES)
     {
-        const Parameters p(spec, "bcube:N,K", rest, ",", 2, 2);
-        return MakeBCube(p.Get(0), p.Get(1));
-    }
-    if (family == "dcell")
-    {
-        const Parameters p(spec, "dcell:N,K", rest, ",", 2, 2);
-        return MakeDCell(p.Get(0), p.Get(1));
-    }
-    if (family == "jellyfish")
-    {
-        const Parameters p(spec,
-                           "jellyfish:SWITCHES,DEGREE,SERVERS_PER_SWITCH[,SEED]",
-                           rest,
-                           ",",
-                           3,
-                           4);
-        return MakeJellyfish(p.Get(0), p.Get(1), p.Get(2), p.GetSize() == 4 ? p.GetLong(3) : 1);
-    }
-    if (family == "fattree")
-    {
-        const Parameters p(spec, "fattree:K", rest, ",", 1, 1);
-        return MakeFatTree(p.Get(0));
-    }
-    if (family == "torus")
-    {
-        const Parameters p(spec, "torus:AxB[xC]", rest, "x", 1, 3);
-        std::vector<uint32_t> sides;
-        for (std::size_t i = 0; i < p.GetSize(); ++i)
+        if (name == family.name)
         {
-            sides.push_back(p.Get(i));
+            return family.make(ParseParameters(family, spec, rest));
         }
-        return MakeTorus(sides);
     }
-    if (family == "file" && !rest.empty())
+    if (name == "file" && !rest.empty())
     {
         return ReadTopologyFile(rest);
     }
@@ -160,7 +150,7 @@ ParseTopology(const std::string& spec)
     FailInput("topology ",
               Quote(spec),
               ": expected ",
-              TOPOLOGY_GRAMMAR,
+              GetTopologyGrammar(),
               isFile ? "; there is a file of this name, perhaps file:" + Shorten(spec)
                      : std::string());
 }

@@ -12,15 +12,15 @@
 namespace ns3::allreduce
 {
 
-/// The forms that ParseTopology understands, for help texts.
-extern const char* const TOPOLOGY_GRAMMAR;
+/// @return the forms that ParseTopology understands, for help texts
+std::string GetTopologyGrammar();
 
 /**
  * @ingroup allreduce
  *
  * Make the topology that a text asks for: the one parser behind every `--topology`.
  *
- * @param spec one of the forms of TOPOLOGY_GRAMMAR, for example "bcube:4,1"
+ * @param spec one of the forms of GetTopologyGrammar, for example "bcube:4,1"
  * @return the topology
  * @throws InputError that names the text and what was expected
  */
