@@ -20,7 +20,7 @@ namespace
 constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
 
 /// As many numbers as fit into a register of AVX2; compilers do not see by themselves that the sums
-/// of a layer can stay in registers.
+/// of a layer can stay in registers. Not "using": Clang would forget the alignment.
 typedef float Lanes __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));
 /// Registers that a layer takes.
 constexpr uint32_t N_LANES = HIDDEN * sizeof(float) / sizeof(Lanes);
@@ -47,7 +47,10 @@ RunLayer(const float* weights, const float* inputs, uint32_t nInputs, float* out
     Lanes sums[ROWS][N_LANES];
     for (uint32_t r = 0; r < ROWS; ++r)
     {
-        std::copy_n(AsLanes(weights + nInputs * HIDDEN), N_LANES, sums[r]);
+        for (uint32_t k = 0; k < N_LANES; ++k)
+        {
+            sums[r][k] = AsLanes(weights + nInputs * HIDDEN)[k];
+        }
     }
     for (uint32_t i = 0; i < nInputs; ++i)
     {
