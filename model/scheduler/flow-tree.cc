@@ -97,8 +97,8 @@ class ErrandRunner
 {
   public:
     ErrandRunner(const AllReduceState& state,
-                  const std::vector<FlowTree>& trees,
-                  const PreferredPaths& preferred)
+                 const std::vector<FlowTree>& trees,
+                 const PreferredPaths& preferred)
         : m_start(state),
           m_state(state),
           m_trees(trees),

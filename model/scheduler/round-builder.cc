@@ -4,6 +4,8 @@
 
 #include "round-builder.h"
 
+#include "server-graph.h"
+
 #include "ns3/topology-metrics.h"
 
 namespace ns3::allreduce
@@ -20,11 +22,13 @@ constexpr uint32_t MOST_LINKS_MORE = 2;
 RoundBuilder::RoundBuilder(const AllReduceState& state)
     : m_state(state),
       m_up(MakeNetworkThatIsUp(state)),
-      m_servers(m_up),
-      m_search(state.GetTopology()),
+      m_servers(std::make_unique<ServerGraph>(m_up)),
+      m_search(std::make_unique<SwitchPathSearch>(state.GetTopology())),
       m_hops(m_up.GetNServers())
 {
 }
+
+RoundBuilder::~RoundBuilder() = default;
 
 uint32_t
 RoundBuilder::GetNServers() const
@@ -35,7 +39,7 @@ RoundBuilder::GetNServers() const
 const std::vector<NodeId>&
 RoundBuilder::GetNeighbors(NodeId server) const
 {
-    return m_servers.GetNeighbors(server);
+    return m_servers->GetNeighbors(server);
 }
 
 uint32_t
@@ -44,7 +48,7 @@ RoundBuilder::GetHopsToRoot(NodeId server, ChunkId chunk)
     const NodeId root = m_state.GetRoots()[chunk];
     if (m_hops[root].empty())
     {
-        m_hops[root] = m_servers.ComputeHops(root);
+        m_hops[root] = m_servers->ComputeHops(root);
     }
     return m_hops[root][server];
 }
@@ -71,9 +75,9 @@ RoundBuilder::GetWorkloads() const
 bool
 RoundBuilder::TryAdd(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to)
 {
-    const uint32_t nLinks = m_servers.GetNLinks(from, to);
+    const uint32_t nLinks = m_servers->GetNLinks(from, to);
     if (nLinks == UNREACHABLE ||
-        !FindFreePath(m_search, m_state, from, to, nLinks + MOST_LINKS_MORE, m_path))
+        !FindFreePath(*m_search, m_state, from, to, nLinks + MOST_LINKS_MORE, m_path))
     {
         return false;
     }

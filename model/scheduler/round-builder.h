@@ -5,15 +5,17 @@
 #ifndef ALLREDUCE_ROUND_BUILDER_H
 #define ALLREDUCE_ROUND_BUILDER_H
 
-#include "server-graph.h"
-
 #include "ns3/allreduce-state.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+class ServerGraph;
+class SwitchPathSearch;
 
 /**
  * @ingroup allreduce
@@ -29,6 +31,7 @@ class RoundBuilder
   public:
     /// @param state how far the AllReduce has come; its topology must outlive the builder
     explicit RoundBuilder(const AllReduceState& state);
+    ~RoundBuilder();
 
     RoundBuilder(const RoundBuilder&) = delete;
     RoundBuilder& operator=(const RoundBuilder&) = delete;
@@ -75,13 +78,13 @@ class RoundBuilder
   private:
     bool TryAdd(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to);
 
-    AllReduceState m_state;                    //!< with the round's workloads in flight
-    Topology m_up;                             //!< without the links that are down
-    ServerGraph m_servers;                     //!< whom a workload can join
-    SwitchPathSearch m_search;                 //!< finds paths
-    std::vector<std::vector<uint32_t>> m_hops; //!< by root, if it has been asked for: by server
-    WorkloadList m_round;                      //!< the round
-    Path m_path;                               //!< of the workload being tried
+    AllReduceState m_state;                     //!< with the round's workloads in flight
+    Topology m_up;                              //!< without the links that are down
+    std::unique_ptr<ServerGraph> m_servers;     //!< whom a workload can join
+    std::unique_ptr<SwitchPathSearch> m_search; //!< finds paths
+    std::vector<std::vector<uint32_t>> m_hops;  //!< by root, if it has been asked for: by server
+    WorkloadList m_round;                       //!< the round
+    Path m_path;                                //!< of the workload being tried
 };
 
 } // namespace ns3::allreduce
