@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The options of a program: --name=VALUE, a help text, and ns-3's own.
  *
  * Besides what is added, `--ns3::Class::Attribute=VALUE` sets an attribute's default and
@@ -101,8 +99,6 @@ class ProgramOptions
 };
 
 /**
- * @ingroup allreduce
- *
  * Run the body of a program; an InputError becomes a line on standard error and status 2, as does
  * standard output that cannot be written, an Interrupt 128 and the number of the signal, any other
  * exception status 1.

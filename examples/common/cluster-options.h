@@ -18,8 +18,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that say which cluster, which jobs, which policies and which objectives.
  */
 struct ClusterOptions

@@ -19,7 +19,6 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
 /// One trace under one policy.
 struct TraceRun
 {
@@ -31,8 +30,6 @@ struct TraceRun
 };
 
 /**
- * @ingroup allreduce
- *
  * @param cluster where it was played
  * @param run a run
  * @return its row
@@ -43,8 +40,6 @@ nlohmann::ordered_json MakeTraceRow(const GpuCluster& cluster, const TraceRun& r
 std::vector<ResultWriter::Column> GetTraceColumns();
 
 /**
- * @ingroup allreduce
- *
  * @param runs the runs of a policy with all seeds
  * @param gadget those of GADGET, to compare with; nullptr if there are none
  * @return one row for all
@@ -56,8 +51,6 @@ nlohmann::ordered_json MakeSpreadRow(const std::vector<TraceRun>& runs,
 std::vector<ResultWriter::Column> GetSpreadColumns();
 
 /**
- * @ingroup allreduce
- *
  * @param row says whose slot it is
  * @param report what happened in it
  * @return a line of a time series
@@ -68,8 +61,6 @@ nlohmann::ordered_json MakeSlotRow(nlohmann::ordered_json row, const SlotReport&
 std::vector<ResultWriter::Column> GetSlotColumns();
 
 /**
- * @ingroup allreduce
- *
  * @param policy who placed the ring
  * @param ring what was measured in ns-3
  * @param name of its job
@@ -83,8 +74,6 @@ nlohmann::ordered_json MakeRingRow(const std::string& policy,
 std::vector<ResultWriter::Column> GetRingColumns();
 
 /**
- * @ingroup allreduce
- *
  * @param report how GADGET compares with the offline optimum
  * @return its row
  */

@@ -15,7 +15,6 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
 /// A node of a drawing: a server, a switch, or several of them together.
 struct DrawnNode
 {
@@ -25,7 +24,6 @@ struct DrawnNode
     uint32_t nSwitches{0}; //!< switches in it
 };
 
-/// @ingroup allreduce
 /// A line of a drawing: all links between two drawn nodes.
 struct DrawnLink
 {
@@ -35,8 +33,6 @@ struct DrawnLink
 };
 
 /**
- * @ingroup allreduce
- *
  * @brief A network as people can look at it: large ones have nodes put together.
  */
 struct DrawnNetwork
@@ -52,8 +48,6 @@ struct DrawnNetwork
 };
 
 /**
- * @ingroup allreduce
- *
  * Put nodes together until a drawing is readable: the servers of a switch with that switch, then
  * neighboring ones of these, and neighboring switches of each row.
  *

@@ -18,7 +18,6 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
 /// A link that breaks during a run, and perhaps is mended.
 struct LinkFault
 {
@@ -28,8 +27,6 @@ struct LinkFault
 };
 
 /**
- * @ingroup allreduce
- *
  * Let links break and be mended during the simulation.
  *
  * @param network the network
@@ -38,8 +35,6 @@ struct LinkFault
 void ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faults);
 
 /**
- * @ingroup allreduce
- *
  * Draw links that break at times from 0 to a horizon. About every second one is mended after at
  * most half as long.
  *
@@ -55,8 +50,6 @@ std::vector<LinkFault> DrawFaults(const Topology& topology,
                                   Time horizon);
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that make a network worse than it looks.
  */
 struct FaultOptions

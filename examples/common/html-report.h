@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief Writes what a program found as one HTML page that needs nothing else.
  *
  * The page's own script draws what it finds in the data: rows of results as bars and a table,

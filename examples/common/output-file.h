@@ -12,8 +12,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief A file that an option asks for and that must be written to its end.
  */
 class OutputFile

@@ -19,8 +19,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that all programs share: which networks, which schedulers, how to write.
  */
 struct PlanOptions
@@ -42,16 +40,12 @@ struct PlanOptions
 };
 
 /**
- * @ingroup allreduce
- *
  * @param options what was asked for
  * @return the names of the schedulers, all that there are in the place of "all"
  */
 std::vector<std::string> ExpandSchedulers(const PlanOptions& options);
 
 /**
- * @ingroup allreduce
- *
  * Refuse names of schedulers before anything is planned.
  *
  * @param options what was asked for
@@ -60,8 +54,6 @@ std::vector<std::string> ExpandSchedulers(const PlanOptions& options);
 void CheckSchedulers(const PlanOptions& options);
 
 /**
- * @ingroup allreduce
- *
  * Refuse options that say how to plan where nothing is planned.
  *
  * @param parser the program's options
@@ -71,8 +63,6 @@ void CheckSchedulers(const PlanOptions& options);
 void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
 
 /**
- * @ingroup allreduce
- *
  * @param topology a network
  * @param options what was asked for
  * @return the root of each chunk; "ports" and, where the bytes are not known, "auto" are the mean
@@ -81,8 +71,6 @@ void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
 std::vector<NodeId> MakeRoots(const Topology& topology, const PlanOptions& options);
 
 /**
- * @ingroup allreduce
- *
  * @param name of the scheduler
  * @param options seed and samples, as far as the scheduler knows them
  * @return the scheduler

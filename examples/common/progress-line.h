@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief A line on standard error that says how far a long task has come, if that is a terminal.
  *
  * It appears after half a second, is written anew a few times a second by a thread of its own (so

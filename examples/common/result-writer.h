@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief Writes results row by row, as they come, as a table for people, as JSON, as CSV or for
  * gnuplot.
  *
@@ -88,8 +86,6 @@ class ResultWriter
 };
 
 /**
- * @ingroup allreduce
- *
  * @param text "table", "json", "csv" or "gnuplot"
  * @return the format
  * @throws InputError that names the text
@@ -97,8 +93,6 @@ class ResultWriter
 ResultWriter::Format ParseFormat(const std::string& text);
 
 /**
- * @ingroup allreduce
- *
  * Refuse an option whose results have no column.
  *
  * @param isWanted whether it was given

@@ -18,8 +18,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that say how the rings of a slot are run packet by packet.
  */
 struct RingRunOptions
@@ -45,7 +43,6 @@ struct RingRunOptions
     void Check() const;
 };
 
-/// @ingroup allreduce
 /// How long a ring takes, in seconds.
 struct RingMeasurement
 {
@@ -62,8 +59,6 @@ struct RingMeasurement
 };
 
 /**
- * @ingroup allreduce
- *
  * Run the rings of a slot in ns-3, each by itself and all together. Rings within one server have
  * nothing to send and are left out. Uses and destroys the simulator.
  *

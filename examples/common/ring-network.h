@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The part of a network that a ring uses, and the ring's AllReduce there.
  *
  * The ring's servers are 0, 1, ... in its order; every other node on its paths, servers that only
@@ -29,8 +27,6 @@ struct RingNetwork
 };
 
 /**
- * @ingroup allreduce
- *
  * @param whole the whole network
  * @param ring a ring of two servers or more
  * @param reservedBps what each hop of the ring may use of a link, in bit/s; 0: all there is

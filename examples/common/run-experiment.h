@@ -23,7 +23,6 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
 /// What is to be run.
 struct Experiment
 {
@@ -34,7 +33,6 @@ struct Experiment
     uint64_t bytes;                    //!< size of the gradient
 };
 
-/// @ingroup allreduce
 /// How one direction of a link was used.
 struct LinkUse
 {
@@ -45,7 +43,6 @@ struct LinkUse
     uint64_t nDropped{0};   //!< packets that found the queue full
 };
 
-/// @ingroup allreduce
 /// When a round was.
 struct RoundSpan
 {
@@ -54,7 +51,6 @@ struct RoundSpan
     Time duration;  //!< how long it took
 };
 
-/// @ingroup allreduce
 /// Something that no plan foresees, or its consequence.
 struct RunMark
 {
@@ -79,7 +75,6 @@ struct RunMark
     std::string Describe() const;
 };
 
-/// @ingroup allreduce
 /// What came out of a run.
 struct ExperimentResult
 {
@@ -114,8 +109,6 @@ struct ExperimentResult
 };
 
 /**
- * @ingroup allreduce
- *
  * Plan with a scheduler from the beginning, and have the plan verified.
  *
  * @param topology the network
@@ -133,8 +126,6 @@ AllReduceSchedule PlanVerified(const Topology& topology,
                                const PlanningProgress& progress = {});
 
 /**
- * @ingroup allreduce
- *
  * Plan what options ask for.
  *
  * @param topology the network, before the rates and delays that the options ask for
@@ -152,8 +143,6 @@ Experiment PlanExperiment(const Topology& topology,
                           const RunOptions& run);
 
 /**
- * @ingroup allreduce
- *
  * Build a network, run AllReduces on it packet by packet, and measure. Uses and destroys the
  * simulator.
  *
@@ -165,8 +154,6 @@ Experiment PlanExperiment(const Topology& topology,
 ExperimentResult RunExperiment(const Experiment& experiment, const RunOptions& options);
 
 /**
- * @ingroup allreduce
- *
  * @param experiment what was run
  * @param options how
  * @param result what came out
@@ -177,8 +164,6 @@ nlohmann::ordered_json MakeRow(const Experiment& experiment,
                                const ExperimentResult& result);
 
 /**
- * @ingroup allreduce
- *
  * Write a row and, if the run has failed, a line on standard error that says so.
  *
  * @param program the program's name

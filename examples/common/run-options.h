@@ -22,8 +22,6 @@ namespace ns3::allreduce
 class AllReduceNetwork;
 
 /**
- * @ingroup allreduce
- *
  * @param text a size as "100MiB", "1KiB", "2GiB", "5MB" or a plain number of bytes
  * @param what what the size is, for the message
  * @return bytes, 1 or more
@@ -32,16 +30,12 @@ class AllReduceNetwork;
 uint64_t ParseSize(const std::string& text, const std::string& what);
 
 /**
- * @ingroup allreduce
- *
  * @param bytes a size
  * @return the shortest exact text, as "100MiB"
  */
 std::string FormatSize(uint64_t bytes);
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that say how AllReduces are run packet by packet.
  */
 struct RunOptions
@@ -103,8 +97,6 @@ struct RunOptions
 };
 
 /**
- * @ingroup allreduce
- *
  * Give ns-3's TCP the shorter timeouts of a data centre and fewer acknowledgements; to be called
  * before options are read, so that they can say otherwise.
  */

@@ -18,8 +18,6 @@ struct Experiment;
 struct ExperimentResult;
 
 /**
- * @ingroup allreduce
- *
  * Play a schedule for the page that HtmlReport writes: the network as DrawNetwork draws it, and
  * after each step what crosses the links and what the servers hold. A step is a round, or several
  * if there are very many. Every flow and every chunk is there if every server is drawn.
@@ -34,8 +32,6 @@ nlohmann::ordered_json MakeScheduleView(const Topology& topology,
                                         const std::string& scheduler);
 
 /**
- * @ingroup allreduce
- *
  * The same for a packet run, from what really happened: the steps are the rounds of the last
  * AllReduce as they were handed out, with what arrived of them; what was aborted, had not arrived
  * when the run ended or never began is counted. Besides, of all AllReduces, flows, rounds, broken

@@ -16,8 +16,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * @brief The options that say which networks to work on.
  */
 struct TopologyOptions

@@ -15,8 +15,6 @@ namespace ns3::allreduce
 {
 
 /**
- * @ingroup allreduce
- *
  * Write a run in the JSON format of trace events, which ui.perfetto.dev and chrome://tracing show:
  * a process for the rounds and one for each server, whose threads are the flows that it sends at
  * the same time. Links that break or are mended and new plans are instants of all processes; flows
@@ -28,8 +26,6 @@ namespace ns3::allreduce
 void WriteTraceEvents(const ExperimentResult& result, std::ostream& out);
 
 /**
- * @ingroup allreduce
- *
  * The same for a schedule, whose rounds take a millisecond each.
  *
  * @param schedule the schedule

@@ -14,7 +14,6 @@
 namespace ns3::allreduce
 {
 
-/// @ingroup allreduce
 /// Thrown when somebody asks the program to stop.
 struct Interrupt
 {
@@ -22,8 +21,6 @@ struct Interrupt
 };
 
 /**
- * @ingroup allreduce
- *
  * @brief Does tasks in processes of their own, several at a time.
  *
  * ns-3 has one simulator in a process, so that simulations run side by side only in several. A
@@ -86,7 +83,6 @@ class WorkerProcesses
     std::vector<bool> m_isInputError; //!< by task: its text is that of an InputError
 };
 
-/// @ingroup allreduce
 /// @return how many processes this machine runs at a time
 uint32_t GetNCores();
 
