@@ -340,7 +340,7 @@ async function checkFailures(browser) {
   const [broke, mended, planned] = ["link 0-16 broke", "link 0-16 was mended", "greedy planned what was left"];
   for (const sync of ["barrier", "dependency"]) {
     const made = run(`failure-${sync}`, "allreduce-run", ["--topology=bcube:4,1", "--bytes=4MiB", "--transport=raw",
-      `--sync=${sync}`, "--fail=0-16@1ms,2ms"]);
+      `--sync=${sync}`, "--chunks-per-server=ports", "--fail=0-16@1ms,2ms"]);
     const [{rounds, replans, aborted}] = made.rows;
     check(`${made.name}: a failure that matters`, rounds > 30 && aborted > 0 && replans > 0);
     const marks = [broke, planned, mended, ...(replans > 1 ? [planned] : [])];
