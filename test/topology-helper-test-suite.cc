@@ -430,6 +430,7 @@ class WrongValueTestCase : public NetworkTestCase
     {
         CheckParameters();
         CheckIndices();
+        CheckParts();
         CheckSettings();
         CheckOrder();
         CheckPaths();
@@ -484,6 +485,24 @@ class WrongValueTestCase : public NetworkTestCase
                 helper.Install()->GetServerAddress(2);
             },
             "server 2 in lonely has no link");
+    }
+
+    /// Nodes and devices that do not make the network.
+    void CheckParts()
+    {
+        const auto make = [](uint32_t nNodes, const NetDeviceContainer& devices) {
+            NodeContainer nodes;
+            nodes.Create(nNodes);
+            CreateObject<AllReduceNetwork>(Topology("pair", 2, 0, {Link{0, 1}}), nodes, devices);
+        };
+        ExpectAbort([&] { make(2, {}); }, "pair: 2 nodes and 0 devices, expected 2 and 2");
+        ExpectAbort(
+            [&] {
+                NodeContainer bare;
+                bare.Create(2);
+                make(2, PointToPointHelper().Install(bare));
+            },
+            "pair: the device of directed link 0 has no IPv4 interface");
     }
 
     /// Settings that cannot be met.

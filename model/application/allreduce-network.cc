@@ -45,6 +45,11 @@ AllReduceNetwork::AllReduceNetwork(Topology topology,
       m_devices(devices),
       m_isDown(m_topology.GetNLinks(), false)
 {
+    NS_ABORT_MSG_IF(
+        nodes.GetN() != m_topology.GetNNodes() || devices.GetN() != m_topology.GetNDirectedLinks(),
+        m_topology.GetName() << ": " << nodes.GetN() << " nodes and " << devices.GetN()
+                             << " devices, expected " << m_topology.GetNNodes() << " and "
+                             << m_topology.GetNDirectedLinks() << ", one for each directed link");
     for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
     {
         (m_topology.IsServer(node) ? m_servers : m_switches).Add(nodes.Get(node));
@@ -52,7 +57,12 @@ AllReduceNetwork::AllReduceNetwork(Topology topology,
     for (auto device = m_devices.Begin(); device != m_devices.End(); ++device)
     {
         const auto ipv4 = (*device)->GetNode()->GetObject<Ipv4>();
-        m_interfaces.push_back(ipv4->GetInterfaceForDevice(*device));
+        const int32_t interface = ipv4 ? ipv4->GetInterfaceForDevice(*device) : -1;
+        NS_ABORT_MSG_IF(interface < 0,
+                        m_topology.GetName()
+                            << ": the device of directed link " << m_interfaces.size()
+                            << " has no IPv4 interface, expected one");
+        m_interfaces.push_back(interface);
     }
 }
 
