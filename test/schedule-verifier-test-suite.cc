@@ -535,6 +535,7 @@ class BrokenFileTestCase : public TestCase
             {"\"version\": 1", "\"version\": 2", "expected \"allreduce-schedule\" version 1"},
             {"\"format\"", "\"form\"", "no \"format\""},
             {"\"version\"", "\"v\"", "no \"version\""},
+            {"schedule\", \"version\"", "plan\", \"v\"", "no \"version\""},
             {"\"topology\"", "\"t\"", "no \"topology\""},
             {"\"chunk_roots\"", "\"roots\"", "no \"chunk_roots\""},
             {"\"rounds\"", "\"round\"", "no \"rounds\""},

@@ -68,7 +68,7 @@ class ScheduleReader
         {
             FailInput(m_where, ": no \"", key, "\"");
         }
-        return object[key];
+        return object.at(key);
     }
 
     std::vector<uint32_t> GetNumbers(const nlohmann::json& object, const char* key) const
@@ -179,14 +179,16 @@ ReadSchedule(std::istream& in, const std::string& source)
 {
     const nlohmann::json json = ReadJson(in, "schedule file " + source);
     const ScheduleReader reader("schedule file " + source);
-    if (reader.Get(json, "format") != "allreduce-schedule" || reader.Get(json, "version") != 1)
+    const nlohmann::json& format = reader.Get(json, "format");
+    const nlohmann::json& version = reader.Get(json, "version");
+    if (format != "allreduce-schedule" || version != 1)
     {
         FailInput("schedule file ",
                   source,
                   ": format ",
-                  Shorten(json["format"]),
+                  Shorten(format),
                   " version ",
-                  Shorten(json["version"]),
+                  Shorten(version),
                   ", expected \"allreduce-schedule\" version 1");
     }
     ScheduleFile file{ReadTopology(reader.Get(json, "topology"), source), {}};
