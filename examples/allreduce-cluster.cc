@@ -166,6 +166,7 @@ ReportRuns(const Options& options, Outputs& outputs)
     const std::vector<Job> jobs = options.cluster.MakeJobs(seed);
     CheckSlotTime(cluster, jobs, options.cluster.slotTime);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetTraceColumns());
+    writer.MakeRoom("objective", options.cluster.objectives);
     Player player(options, outputs);
     for (const std::string& objective : options.cluster.objectives)
     {
@@ -184,6 +185,7 @@ void
 ReportSpread(const Options& options, Outputs& outputs)
 {
     ResultWriter writer(std::cout, ParseFormat(options.format), GetSpreadColumns());
+    writer.MakeRoom("objective", options.cluster.objectives);
     Player player(options, outputs);
     const auto policies = options.cluster.ExpandPolicies();
     for (const std::string& objective : options.cluster.objectives)
@@ -304,7 +306,7 @@ Run(int argc, char* argv[])
 {
     Options options;
     ProgramOptions parser("allreduce-cluster",
-                          "plays a trace of training jobs on a cluster under several policies");
+                          "Plays a trace of training jobs on a cluster under several policies.");
     options.cluster.AddTo(parser);
     options.ringRun.AddTo(parser);
     parser.Add("seeds", options.seeds, "average over so many seeds, from --seed on");
@@ -316,6 +318,13 @@ Run(int argc, char* argv[])
     parser.Add("check-guarantee",
                options.checkGuarantee,
                "compare GADGET with the offline optimum of so many tiny instances instead");
+    parser.AddExample("--generate=40 --slots=300",
+                      "play 40 generated jobs under GADGET and its rivals");
+    parser.AddExample(
+        "--generate=40 --slots=300 --objective=fair,0.5*progress+0.5*fair:1 --policy=gadget,las",
+        "two policies, two objectives");
+    parser.AddExample("--generate=20 --slots=100 --policy=gadget --run-slot=30 --most-bytes=1MiB",
+                      "run the rings of one slot in ns-3");
     if (!parser.Parse(argc, argv))
     {
         return 0;

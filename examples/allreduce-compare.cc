@@ -45,13 +45,13 @@ struct Options
     {
         plan.topologies.specs = {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2"};
         plan.schedulers = {"all"};
-        parser.Add("topologies", plan.topologies.specs, ';', "the same as --topology");
-        parser.Add("schedulers", plan.schedulers, ',', "the same as --scheduler");
         parser.Add("sizes", sizes, ',', "sizes of the gradient, as 1KiB,16MiB,1GiB");
         parser.Add("jobs", nJobs, "runs at a time, each in a process of its own");
         parser.Add("report", report, "write a page with pictures to this HTML file");
         plan.AddTo(parser);
         run.AddTo(parser);
+        parser.Add("topologies", plan.topologies.specs, ';', "the same as --topology");
+        parser.Add("schedulers", plan.schedulers, ',', "the same as --scheduler");
     }
 };
 
@@ -66,9 +66,9 @@ struct Case
 std::vector<ResultWriter::Column>
 GetColumns()
 {
-    return {{"topology", "topology", 20},
-            {"size", "bytes", 7},
-            {"scheduler", "scheduler", 17},
+    return {{"topology", "topology", 9},
+            {"size", "bytes", 5},
+            {"scheduler", "scheduler", 9},
             {"rounds", "rounds", 6},
             {"bound", "bound", 5},
             {"ideal_s", "ideal s", 10, 6},
@@ -76,8 +76,8 @@ GetColumns()
             {"measured_s", "measured s", 10, 6},
             {"ratio", "to ideal", 8, 3},
             {"goodput_gbps", "Gb/s", 6, 2},
-            {"max_utilization", "busiest", 7, 2},
-            {"queue_peak", "queue", 5},
+            {"max_utilization", "busiest %", 9, 1, 100},
+            {"queue_peak", "queue pkts", 10},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replanned_by", "replanned by", 12},
@@ -169,6 +169,12 @@ bool
 Compare(const std::vector<Case>& cases, const Options& options, HtmlReport& report)
 {
     ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    for (const Case& chosen : cases)
+    {
+        writer.MakeRoom("topology", {chosen.topology.GetName()});
+        writer.MakeRoom("scheduler", {chosen.scheduler});
+        writer.MakeRoom("size", {FormatSize(chosen.bytes)});
+    }
     WorkerProcesses workers(options.nJobs);
     ProgressLine line("allreduce-compare");
     line.Show("0 of " + std::to_string(cases.size()) + " runs", 0);
@@ -214,9 +220,18 @@ Run(int argc, char* argv[])
     SetDataCentreTcpDefaults();
     Options options;
     options.plan.chunksPerServer = "ports"; // the same chunks for all of them
-    ProgramOptions parser("allreduce-compare",
-                          "schedulers on networks: planned, verified, run packet by packet");
+    ProgramOptions parser(
+        "allreduce-compare",
+        "Compares schedulers on networks: plans, verifies and runs each packet by packet.");
     options.AddTo(parser);
+    parser.AddExample(
+        "--topologies='bcube:4,1;fattree:4' --schedulers=ring,greedy --sizes=1MiB,4MiB",
+        "compare two schedulers on two networks with two sizes");
+    parser.AddExample("--topologies=bcube:3,1 --schedulers=all --sizes=1MiB --format=csv",
+                      "write what all schedulers take to a spreadsheet");
+    parser.AddExample("--topologies=dcell:4,1 --degrade=0.05,3 --schedulers=ring,forest,hrl "
+                      "--sizes=4MiB --report=compare.html",
+                      "compare on a network that has lost links, and draw it");
     if (!parser.Parse(argc, argv))
     {
         return 0;

@@ -273,9 +273,13 @@ ReportFile(const Options& options, Outputs& outputs)
 void
 ReportPlans(const Options& options, Outputs& outputs)
 {
-    for (const Topology& topology : options.plan.topologies.Make())
+    const std::vector<Topology> topologies = options.plan.topologies.Make();
+    const std::vector<std::string> schedulers = ExpandSchedulers(options.plan);
+    outputs.writer.MakeRoom("topology", GetNames(topologies));
+    outputs.writer.MakeRoom("scheduler", schedulers);
+    for (const Topology& topology : topologies)
     {
-        for (const std::string& name : ExpandSchedulers(options.plan))
+        for (const std::string& name : schedulers)
         {
             Report(topology, MakePlan(topology, name, options.plan), options, outputs);
         }
@@ -285,8 +289,8 @@ ReportPlans(const Options& options, Outputs& outputs)
 std::vector<ResultWriter::Column>
 GetColumns()
 {
-    return {{"topology", "topology", 24},
-            {"scheduler", "scheduler", 18},
+    return {{"topology", "topology", 9},
+            {"scheduler", "scheduler", 9},
             {"servers", "servers", 7},
             {"chunks_per_server", "m", 3, 0},
             {"rounds", "rounds", 7},
@@ -301,8 +305,10 @@ Run(int argc, char* argv[])
 {
     Options options;
     options.plan.schedulers = {"ps", "ring-aware", "greedy"};
-    ProgramOptions parser("allreduce-plan",
-                          "plans AllReduces, proves them correct and compares them with the bound");
+    ProgramOptions parser(
+        "allreduce-plan",
+        "Plans AllReduces, proves the plans correct and compares them with the lower "
+        "bound.");
     options.plan.AddTo(parser);
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
     parser.Add("schedule-in", options.scheduleIn, "verify this file instead of planning");
@@ -310,10 +316,17 @@ Run(int argc, char* argv[])
     parser.Add("msccl-in", options.mscclIn, "verify this MSCCL XML on --topology");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) schedule for Perfetto");
-    parser.Add("links", options.showLinks, "show the busiest links");
+    parser.Add("links", options.showLinks, "show the ten busiest links");
     parser.Add("bounds",
                options.showBounds,
                "show all lower bounds, what they are about, and prices");
+    parser.AddExample("--topology=bcube:4,1 --scheduler=all",
+                      "compare the rounds of all schedulers with the lower bound");
+    parser.AddExample("--topology=dcell:4,1 --degrade=0.05,3 --scheduler=hrl --bounds",
+                      "plan where links are lost, and say what bounds the rounds");
+    parser.AddExample(
+        "--topology=fattree:4 --scheduler=greedy --schedule-out=plan.json --report=plan.html",
+        "keep the plan, and draw it");
     if (!parser.Parse(argc, argv))
     {
         return 0;

@@ -254,18 +254,18 @@ MakeFromFile(const Options& options, uint64_t bytes)
 std::vector<ResultWriter::Column>
 GetColumns()
 {
-    return {{"topology", "topology", 22},
-            {"scheduler", "scheduler", 17},
-            {"size", "bytes", 8},
-            {"transport", "transport", 9},
-            {"sync", "sync", 10},
+    return {{"topology", "topology", 9},
+            {"scheduler", "scheduler", 9},
+            {"size", "bytes", 6},
+            {"transport", "transport", 4},
+            {"sync", "sync", 7},
             {"rounds", "rounds", 6},
             {"ideal_s", "ideal s", 10, 7},
             {"predicted_s", "predicted s", 11, 7},
             {"measured_s", "measured s", 10, 7},
             {"ratio", "to ideal", 8, 3},
             {"goodput_gbps", "goodput Gb/s", 12, 2},
-            {"queue_peak", "queue", 5},
+            {"queue_peak", "queue pkts", 10},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replans", "replans", 7},
@@ -278,10 +278,14 @@ GetColumns()
 bool
 ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
 {
+    const std::vector<Topology> topologies = options.plan.topologies.Make();
+    const std::vector<std::string> schedulers = ExpandSchedulers(options.plan);
+    outputs.writer.MakeRoom("topology", GetNames(topologies));
+    outputs.writer.MakeRoom("scheduler", schedulers);
     bool isGood = true;
-    for (const Topology& topology : options.plan.topologies.Make())
+    for (const Topology& topology : topologies)
     {
-        for (const std::string& name : ExpandSchedulers(options.plan))
+        for (const std::string& name : schedulers)
         {
             const Experiment experiment =
                 PlanExperiment(topology, name, bytes, options.plan, options.run);
@@ -298,8 +302,9 @@ Run(int argc, char* argv[])
     SetDataCentreTcpDefaults();
     Options options;
     options.plan.schedulers = {"greedy"};
-    ProgramOptions parser("allreduce-run",
-                          "runs AllReduces packet by packet: measured, predicted and ideal time");
+    ProgramOptions parser(
+        "allreduce-run",
+        "Runs AllReduces packet by packet and prints measured, predicted and ideal time.");
     options.plan.AddTo(parser);
     options.run.AddTo(parser);
     parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
@@ -309,6 +314,12 @@ Run(int argc, char* argv[])
     parser.Add("trace-json", options.traceJson, "write the (last) run's flows for Perfetto");
     parser.Add("pcap", options.pcap, "write packets to files PREFIX-NODE-DEVICE.pcap");
     parser.Add("anim", options.anim, "write the (last) run for NetAnim to this XML file");
+    parser.AddExample("--topology=bcube:4,1 --scheduler=hrl --bytes=64MiB",
+                      "run the plan of the two policies over TCP");
+    parser.AddExample("--scheduler=greedy --bytes=4MiB --fail=0-16@1ms --report=run.html",
+                      "break a link after a millisecond, and draw what happened");
+    parser.AddExample("--topology=dcell:4,1 --transport=raw --sync=dependency --bytes=16MiB",
+                      "without IP and without barriers");
     if (!parser.Parse(argc, argv))
     {
         return 0;

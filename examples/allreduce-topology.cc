@@ -200,14 +200,21 @@ Run(int argc, char* argv[])
 {
     Options options;
     options.topologies.specs = {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2"};
-    ProgramOptions parser("allreduce-topology",
-                          "says what topologies are made of and sends a pinned flow through each");
+    ProgramOptions parser(
+        "allreduce-topology",
+        "Describes topologies and sends a flow along a pinned path through each.");
     options.topologies.AddTo(parser);
     parser.Add("bytes", options.bytes, "that the flow sends");
     parser.Add("no-flow", options.noFlow, "only describe the topologies");
     parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("write-json", options.writeJson, "write the (last) topology to this file");
     parser.Add("write-list", options.writeLinkList, "the same, as ASTRA-sim's plain list");
+    parser.AddExample("--topology=bcube:4,1",
+                      "describe a network, and send a flow along a pinned path");
+    parser.AddExample("--topology='jellyfish:20,5,3;torus:4x4' --mixed=0.3 --no-flow",
+                      "describe two networks of mixed speed");
+    parser.AddExample("--topology=fattree:4 --no-flow --write-json=network.json",
+                      "write a network down, to be changed and read again as file:network.json");
     if (!parser.Parse(argc, argv))
     {
         return 0;
@@ -217,7 +224,7 @@ Run(int argc, char* argv[])
     {
         FailInput("--bytes \"0\": expected 1 or more, or --no-flow");
     }
-    std::vector<ResultWriter::Column> columns = {{"topology", "topology", 20},
+    std::vector<ResultWriter::Column> columns = {{"topology", "topology", 9},
                                                  {"servers", "servers", 7},
                                                  {"switches", "switches", 8},
                                                  {"links", "links", 6},
@@ -226,14 +233,16 @@ Run(int argc, char* argv[])
                                                  {"unit_rate_bps", "unit flow Gb/s", 14, -1, 1e-9},
                                                  {"rounding_loss", "rounding %", 10, -1, 100},
                                                  {"most_server_ports", "ports", 5},
-                                                 {"diameter", "diameter", 8}};
+                                                 {"diameter", "diameter hops", 13}};
     if (!options.noFlow)
     {
         columns.push_back({"flow_ms", "flow ms", 8, 3});
         columns.push_back({"path", "pinned path", 24});
     }
     ResultWriter writer(std::cout, ParseFormat(options.format), columns);
-    for (const Topology& topology : options.topologies.Make())
+    const std::vector<Topology> topologies = options.topologies.Make();
+    writer.MakeRoom("topology", GetNames(topologies));
+    for (const Topology& topology : topologies)
     {
         nlohmann::ordered_json row = Describe(topology);
         if (!options.noFlow)

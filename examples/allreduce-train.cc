@@ -230,7 +230,7 @@ int
 Run(int argc, char* argv[])
 {
     Options options;
-    ProgramOptions parser("allreduce-train", "trains the two policies of the scheduler hrl");
+    ProgramOptions parser("allreduce-train", "Trains the two policies of the scheduler hrl.");
     parser.Add("config", options.config, "JSON with what to train on and how; default: built in");
     parser.Add("init", options.init, "a checkpoint to begin with instead of the rule of thumb");
     parser.Add("out", options.out, "the checkpoint; FILE.state beside it is for --resume");
@@ -240,6 +240,11 @@ Run(int argc, char* argv[])
     parser.Add("iterations", options.iterations, "instead of the configuration's; 0: those");
     parser.Add("save-every", options.saveEvery, "iterations between states for --resume");
     parser.Add("resume", options.resume, "go on where the last run was stopped");
+    parser.AddExample("--out=policy.json --report=training.html",
+                      "train as the shipped policies were, and draw the curves");
+    parser.AddExample("--out=policy.json --resume", "go on after it was stopped");
+    parser.AddExample("--init=policies/hrl.json --iterations=20 --out=tuned.json",
+                      "begin with the shipped policies");
     if (!parser.Parse(argc, argv))
     {
         return 0;

@@ -479,7 +479,7 @@ class SpecTestCase : public TestCase
             {"jellyfish:6,1,1", "degree 1 cannot connect 6 switches"},
             {"jellyfish:6,3,0", "0 servers, expected 2 or more"},
             {"jellyfish:0,0,0", "no switches, expected 1 or more"},
-            {"jellyfish:6,3", "expected jellyfish:SWITCHES,DEGREE,SERVERS_PER_SWITCH[,SEED]"},
+            {"jellyfish:6,3", "expected jellyfish:SWITCHES,DEGREE,SERVERS[,SEED]"},
             {"fattree:3", "k is 3, expected an even number"},
             {"fattree:0", "k is 0, expected an even number"},
             {"torus:1", "one server, expected 2 or more"},

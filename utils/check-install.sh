@@ -51,5 +51,29 @@ check "install: builds a project" cmake --build project
 check "install: plans" prints '^greedy 30 rounds, correct$' project/uses-allreduce greedy
 check "install: finds the installed policy" prints "^policy $policy\$" project/uses-allreduce
 check "install: plans with it" prints '^hrl [0-9]+ rounds, correct$' project/uses-allreduce hrl
+# Usage: completes EXPECTED WORD...: what bash offers after these words of a command line.
+completes()
+{
+    local expected=$1
+    shift
+    PATH=$prefix/bin:$PATH bash -euc 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _allreduce "$1"; echo "${COMPREPLY[@]}"' _ "$prefix/share/bash-completion/completions/$1" "$@" |
+        tee /dev/stderr | grep -qxF -- "$expected"
+}
+
+man_page_lists_options()
+{
+    local page=$prefix/share/man/man1/allreduce-run.1
+    grep -q 'chunks\\-per\\-server' "$page" && grep -q EXAMPLES "$page"
+}
+
+check "install: completes options" completes '--transport --trace-json' allreduce-run --tr
+check "install: completes values" completes 'ring ring-aware' allreduce-compare --schedulers = r
+check "install: completes policies" completes 'srf sjf-bco' allreduce-cluster --policy = s
+if command -v help2man >/dev/null; then
+    check "install: pages for man" man_page_lists_options
+else
+    skip "pages for man: there is no help2man"
+fi
 check "install: programs" prints '^bcube:4,1 +greedy' "$prefix/bin/allreduce-plan"
 report

@@ -266,7 +266,7 @@ check_run()
         --fail-random=1,2 --verify-data
     check "run: a link breaks" prints ' yes +yes +1 +greedy ' $program "$@" --fail=0-4@20us --verify-data
     check "run: a link comes back" prints ' yes +yes +2 ' $program "$@" --fail=0-4@20us,90us --verify-data
-    check "run: who planned the rest" prints ' ring .* yes +no +1 +greedy ' $program "$@" --scheduler=ring \
+    check "run: who planned the rest" prints ' ring .* yes +- +1 +greedy ' $program "$@" --scheduler=ring \
         --fail=0-4@20us
     check "run: nothing was replanned" prints '"replanned_by": ?""' $program "$@" --format=json
     check "run: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program "$@" --format=json
@@ -357,7 +357,7 @@ check_compare()
     # shellcheck disable=SC2086 # several options in one text
     set -- $small --schedulers=ring,greedy
     check "compare: a sweep" prints '^dcell:2,1 +1MiB +greedy ' $program "$@"
-    check "compare: who planned the rest" prints ' ring .* yes +no +greedy ' $program --topologies=bcube:2,1 \
+    check "compare: who planned the rest" prints ' ring .* yes +- +greedy ' $program --topologies=bcube:2,1 \
         --schedulers=ring --sizes=1MiB --fail=0-4@20us
     check "compare: help" prints '--jobs' $program --help
     check "compare: json" is_json $program "$@" --format=json
@@ -626,6 +626,48 @@ check_options()
     check "options: too slow" refuses 'would take .* of simulated time' allreduce-run --rate=1bps --bytes=1GiB
 }
 
+# Of training one iteration will do.
+run_example()
+(
+    local command=$1
+    [[ $command != allreduce-train* ]] || command="${command/--iterations=20/} --iterations=1"
+    cd help && PATH=$bin:$PATH limited bash -euc "$command" >/dev/null
+)
+
+# What --help promises, in a folder of its own.
+check_help()
+{
+    local program example examples
+    mkdir -p help && ln -sfn "$module_dir/policies" help/policies
+    for program in cluster compare plan run topology train; do
+        program=allreduce-$program
+        [[ -x $bin/$program ]] || continue
+        check "$program: version" prints "^$program .* $(<"$module_dir/VERSION")\$" "$program" --version
+        mapfile -t examples < <("$bin/$program" --help | sed -n "/^Examples:/,\$s/^  \($program\)/\1/p")
+        check "$program: three examples or more" test "${#examples[@]}" -ge 3
+        for example in "${examples[@]}"; do
+            check "$example" run_example "$example"
+        done
+    done
+}
+
+# Usage: columns_stand PROGRAM OPTION...: every title begins or ends where its values do, in all lines.
+columns_stand()
+{
+    "$bin/$1" "${@:2}" | python3 -c '
+import re
+import sys
+
+lines = sys.stdin.read().splitlines()
+ends = [{m.end() for m in re.finditer(r"\S(?= |$)", line)} for line in lines]
+starts = [{m.start() for m in re.finditer(r"(?<=  )\S", line)} | {0} for line in lines]
+titles = list(re.finditer(r"\S+(?: \S+)*", lines[0]))
+for line, start, end in zip(lines, starts, ends):
+    for title in titles:
+        assert title.start() in start or title.end() in end, f"{title.group()} does not stand over {line}"
+'
+}
+
 check_train
 check_cluster
 check_topology
@@ -635,6 +677,9 @@ check_compare
 check_gnuplot
 check_lost_output
 check_options
+check_help
+check "tables: columns stand" columns_stand allreduce-plan --topology='bcube:2,1;bcube:3,1' --degrade=0.1,3 \
+    --scheduler=ring,halving-doubling
 for signal in INT TERM KILL; do
     check "compare: stopped by SIG$signal" leaves_no_workers $signal
 done

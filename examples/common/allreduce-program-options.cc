@@ -14,7 +14,7 @@
 #include "ns3/type-id.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/join.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <boost/program_options.hpp>
 #include <cerrno>
@@ -36,7 +36,8 @@ struct ProgramOptions::Impl
 {
     std::string name;                               //!< the program
     std::string summary;                            //!< what it does
-    options::options_description description;       //!< what can be given
+    options::options_description description{100};  //!< what can be given, in lines of 100
+    std::string examples;                           //!< of what can be typed
     std::vector<std::function<void()>> conversions; //!< to be done after parsing
     std::set<std::string> given;                    //!< options that were given
 };
@@ -122,7 +123,7 @@ ProgramOptions::ProgramOptions(std::string name, std::string summary)
 {
     m_impl->name = std::move(name);
     m_impl->summary = std::move(summary);
-    m_impl->description.add_options()("help", "print this help");
+    m_impl->description.add_options()("help", "print this help")("version", "print the version");
 }
 
 ProgramOptions::~ProgramOptions() = default;
@@ -176,9 +177,13 @@ ProgramOptions::Add(const std::string& name,
 {
     auto lists = std::make_shared<std::vector<std::string>>();
     auto semantic = options::value<std::vector<std::string>>(lists.get())->value_name("LIST");
+    if (!values.empty())
+    {
+        semantic->default_value(values, boost::algorithm::join(values, std::string(1, separator)));
+    }
     m_impl->description.add_options()(name.c_str(), semantic, help.c_str());
-    m_impl->conversions.push_back([lists, separator, &values] {
-        if (lists->empty())
+    m_impl->conversions.push_back([lists, separator, name, &given = m_impl->given, &values] {
+        if (given.count(name) == 0)
         {
             return;
         }
@@ -190,6 +195,12 @@ ProgramOptions::Add(const std::string& name,
             values.insert(values.end(), parts.begin(), parts.end());
         }
     });
+}
+
+void
+ProgramOptions::AddExample(const std::string& arguments, const std::string& meaning)
+{
+    m_impl->examples += "  " + m_impl->name + " " + arguments + "\n      " + meaning + "\n";
 }
 
 bool
@@ -214,9 +225,12 @@ ProgramOptions::Parse(int argc, char* argv[])
         options::store(parsed, values);
         if (values.count("help"))
         {
-            std::cout << m_impl->name << ": " << m_impl->summary << "\n\n"
-                      << m_impl->description << "\n--ns3::Class::Attribute=VALUE and ns-3's global "
-                      << "values (--RngRun=N) can be set too.\n";
+            PrintHelp();
+            return false;
+        }
+        if (values.count("version"))
+        {
+            std::cout << m_impl->name << " (allreduce for ns-3) " << ALLREDUCE_VERSION << "\n";
             return false;
         }
         options::notify(values);
@@ -237,6 +251,19 @@ ProgramOptions::Parse(int argc, char* argv[])
         convert();
     }
     return true;
+}
+
+void
+ProgramOptions::PrintHelp() const
+{
+    std::cout << "Usage: " << m_impl->name << " [OPTION]...\n"
+              << m_impl->summary << "\n\nOptions:\n";
+    // help2man tells an option from its text by two spaces.
+    const unsigned width = m_impl->description.get_option_column_width() + 1;
+    m_impl->description.print(std::cout, width);
+    std::cout << "  --ns3::Class::Attribute=VALUE and ns-3's global values (--RngRun=N) are taken, "
+                 "too.\n\nExamples:\n"
+              << m_impl->examples;
 }
 
 void

@@ -75,11 +75,19 @@ class ProgramOptions
              const std::string& help);
 
     /**
+     * Add an example to the help.
+     *
+     * @param arguments what to type after the name of the program
+     * @param meaning what it does, in a line
+     */
+    void AddExample(const std::string& arguments, const std::string& meaning);
+
+    /**
      * Read the command line.
      *
      * @param argc number of arguments
      * @param argv arguments
-     * @return false if the help was asked for, and printed
+     * @return false if the help or the version was asked for, and printed
      * @throws InputError that names what is not understood
      */
     bool Parse(int argc, char* argv[]);
@@ -94,6 +102,8 @@ class ProgramOptions
     void Exclude(const std::string& name, const std::vector<std::string>& others) const;
 
   private:
+    void PrintHelp() const;
+
     struct Impl;                  //!< keeps Boost.Program_options out of this header
     std::unique_ptr<Impl> m_impl; //!< the options
 };

@@ -30,8 +30,7 @@ PlanOptions::AddTo(ProgramOptions& options)
     options.Add("chunks-per-server",
                 chunksPerServer,
                 "a number, ports (the mean of a server), or auto: ports in plans, in runs what is "
-                "predicted "
-                "to be fastest for the bytes");
+                "predicted to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("online", online, "hrl chooses every round from the state that is there");
     options.Add("seed", seed, "where chance comes from");

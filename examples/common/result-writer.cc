@@ -33,7 +33,7 @@ Dump(const nlohmann::ordered_json& json)
 std::string
 FormatValue(const nlohmann::ordered_json& value, const ResultWriter::Column& column)
 {
-    if (value.is_null())
+    if (value.is_null() || value == "")
     {
         return "-";
     }
@@ -112,6 +112,18 @@ ResultWriter::~ResultWriter()
 }
 
 void
+ResultWriter::MakeRoom(const std::string& key, const std::vector<std::string>& texts)
+{
+    for (Column& column : m_columns)
+    {
+        for (const std::string& text : texts)
+        {
+            column.width = std::max(column.width, column.key == key ? text.size() : 0);
+        }
+    }
+}
+
+void
 ResultWriter::Add(const nlohmann::ordered_json& row)
 {
     switch (m_format)
@@ -143,6 +155,10 @@ ResultWriter::AddTableRow(const nlohmann::ordered_json& row)
         {
             titles[column.key] = column.title;
         }
+        for (const Column& column : m_columns)
+        {
+            MakeRoom(column.key, {FormatValue(GetValue(row, column.key), column)});
+        }
         WriteLine(titles, row);
     }
     WriteLine(row, row);
@@ -153,10 +169,12 @@ ResultWriter::WriteLine(const nlohmann::ordered_json& texts, const nlohmann::ord
 {
     // Names stand to the left of their column, numbers and their titles to the right.
     std::ostringstream line;
-    for (const Column& column : m_columns)
+    for (Column& column : m_columns)
     {
+        const std::string text = FormatValue(GetValue(texts, column.key), column);
+        column.width = std::max(column.width, text.size());
         line << (GetValue(row, column.key).is_string() ? std::left : std::right)
-             << std::setw(column.width) << FormatValue(GetValue(texts, column.key), column) << "  ";
+             << std::setw(column.width) << text << "  ";
     }
     std::string text = line.str();
     text.erase(text.find_last_not_of(' ') + 1);

@@ -38,7 +38,7 @@ class ResultWriter
     {
         std::string key;   //!< the member of the row
         std::string title; //!< over the column in the table
-        uint32_t width;    //!< of the column in the table
+        std::size_t width; //!< of the column in the table, at least
         int decimals{-1};  //!< digits after the point in the table; -1: as many as needed
         double scale{1};   //!< the table shows the value times this
     };
@@ -52,6 +52,15 @@ class ResultWriter
 
     /// Ends the JSON array or the script.
     ~ResultWriter();
+
+    /**
+     * Make a column of the table wide enough for texts that will come. Without this a column grows
+     * with the first text that needs it.
+     *
+     * @param key the column
+     * @param texts what it will show
+     */
+    void MakeRoom(const std::string& key, const std::vector<std::string>& texts);
 
     /**
      * Write a row.

@@ -98,13 +98,15 @@ RunOptions::AddTo(ProgramOptions& options)
     options.Add("rate",
                 rate,
                 "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the "
-                "same factor");
-    options.Add("delay", delay, "delay of links, as 1us");
+                "same factor; default: as the topology says");
+    options.Add("delay", delay, "delay of all links, as 1us; default: as the topology says");
     options.Add("iterations", iterations, "AllReduces one after another");
     options.Add("compute-time", computeTime, "time between them, as 5ms");
     options.Add("watchdog", watchdog, "fail if nothing arrives for so long; 0: choose");
     options.Add("verify-data", verifyData, "carry real numbers, add and compare them");
-    options.Add("links", showLinks, "report the bytes, use and queue peak of all links");
+    options.Add("links",
+                showLinks,
+                "report bytes, use and queue peak of the ten busiest links (in JSON: of all)");
     options.Add("flow-monitor", flowMonitor, "write FlowMonitor's XML to this file");
     faults.AddTo(options);
 }

@@ -10,6 +10,7 @@
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-spec.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -26,6 +27,17 @@ TopologyOptions::AddTo(ProgramOptions& options)
                 "once or more, or a list with ';': " + GetTopologyGrammar());
     options.Add("degrade", degrade, "FRACTION[,SEED] of the links to remove");
     options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
+}
+
+std::vector<std::string>
+GetNames(const std::vector<Topology>& topologies)
+{
+    std::vector<std::string> names;
+    std::transform(topologies.begin(),
+                   topologies.end(),
+                   std::back_inserter(names),
+                   [](const Topology& topology) { return topology.GetName(); });
+    return names;
 }
 
 namespace

@@ -41,6 +41,12 @@ struct TopologyOptions
     std::vector<Topology> Make() const;
 };
 
+/**
+ * @param topologies networks
+ * @return what they are called
+ */
+std::vector<std::string> GetNames(const std::vector<Topology>& topologies);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_TOPOLOGY_OPTIONS_H */

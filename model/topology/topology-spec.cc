@@ -48,7 +48,7 @@ const Family FAMILIES[] = {
     {"bcube", "N,K", ",", 2, 2, [](const auto& p) { return MakeBCube(Cap(p[0]), Cap(p[1])); }},
     {"dcell", "N,K", ",", 2, 2, [](const auto& p) { return MakeDCell(Cap(p[0]), Cap(p[1])); }},
     {"jellyfish",
-     "SWITCHES,DEGREE,SERVERS_PER_SWITCH[,SEED]",
+     "SWITCHES,DEGREE,SERVERS[,SEED]",
      ",",
      3,
      4,
