@@ -651,6 +651,31 @@ check_help()
     done
 }
 
+# The scripts to start from: each is short, runs, and shows what it is there to show.
+check_scripts()
+{
+    check "scripts: a first AllReduce" prints 'greedy: 16777216 bytes .* in \+13\.[0-9]+ms' allreduce-first
+    check "scripts: a topology" prints '^ring: 20 .*no plan takes less than 10' allreduce-own-topology
+    check "scripts: that topology as a file" prints '^two-racks .* 10 +10 +1.000' allreduce-plan --topology=file:two-racks.json
+    check "scripts: a link breaks" prints 'every server has the true sums' allreduce-broken-link
+    check "scripts: a link that stays broken" prints 'planned anew by greedy' allreduce-broken-link --lasts=1s
+    check "scripts: two jobs" prints 'greedy: .* slowdown 1\.[0-9]+' allreduce-two-jobs
+    check "scripts: marked packets" prints 'TcpDctcp: .* [1-9][0-9]* packets marked, 0 dropped' allreduce-dctcp
+    check "scripts: another study" prints 'the transfer got [1-9]' allreduce-in-a-study
+    check "scripts: a scheduler" prints '^first-come: ' allreduce-own-scheduler
+    check "scripts: times of flows" prints '^Barrier: 960 flows' allreduce-flow-times
+    ! command -v gnuplot >/dev/null || check "scripts: their picture can be drawn" gnuplot flow-times.plt
+    check "scripts: under 100 lines" short_scripts
+}
+
+short_scripts()
+{
+    local script
+    for script in $(sed -n '/^set(scripts/,/^)/s/^ *\(allreduce-.*\)/\1/p' "$module_dir/examples/CMakeLists.txt"); do
+        (($(wc -l <"$module_dir/examples/$script.cc") < 100)) || return 1
+    done
+}
+
 # Usage: columns_stand PROGRAM OPTION...: every title begins or ends where its values do, in all lines.
 columns_stand()
 {
@@ -678,6 +703,7 @@ check_gnuplot
 check_lost_output
 check_options
 check_help
+check_scripts
 check "tables: columns stand" columns_stand allreduce-plan --topology='bcube:2,1;bcube:3,1' --degrade=0.1,3 \
     --scheduler=ring,halving-doubling
 for signal in INT TERM KILL; do

@@ -38,11 +38,21 @@ TopologyBuilder::AddSwitches(uint32_t count)
 }
 
 void
-TopologyBuilder::AddLink(NodeId a, NodeId b)
+TopologyBuilder::AddLink(NodeId a, NodeId b, uint64_t rateBps)
 {
+    Require(rateBps > 0 && rateBps <= Link::MAX_RATE_BPS,
+            "link ",
+            a,
+            "-",
+            b,
+            ": rate ",
+            rateBps,
+            " bit/s, expected 1 to ",
+            Link::MAX_RATE_BPS);
     Link link;
     link.a = a;
     link.b = b;
+    link.rateBps = rateBps;
     m_links.push_back(link);
 }
 

@@ -71,12 +71,13 @@ class TopologyBuilder
     NodeId AddSwitches(uint32_t count);
 
     /**
-     * Add a link of the default rate and delay.
+     * Add a link of the default delay.
      *
      * @param a one end
      * @param b the other end
+     * @param rateBps its rate in bit/s
      */
-    void AddLink(NodeId a, NodeId b);
+    void AddLink(NodeId a, NodeId b, uint64_t rateBps = DEFAULT_LINK_RATE_BPS);
 
     /**
      * Say where a node is drawn.
