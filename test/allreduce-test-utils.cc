@@ -7,8 +7,10 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/schedule-file.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <map>
@@ -417,6 +419,26 @@ OwnSchedule::Get() const
         schedule.rounds.push_back(std::move(list));
     }
     return schedule;
+}
+
+std::vector<std::string>
+GetNamesWithoutLearning()
+{
+    std::vector<std::string> names = GetSchedulerNames();
+    names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
+    return names;
+}
+
+AllReduceSchedule
+PlanFromStart(const std::string& name,
+              const Topology& topology,
+              uint32_t chunksPerServer,
+              uint64_t seed)
+{
+    const Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
+    scheduler->SetAttribute("Seed", UintegerValue(seed));
+    const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
+    return Plan(*scheduler, AllReduceState(topology, roots));
 }
 
 bool

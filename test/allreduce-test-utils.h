@@ -152,6 +152,27 @@ struct OwnSchedule
 /**
  * @ingroup allreduce-tests
  *
+ * @return names of all schedulers that plan without learning
+ */
+std::vector<std::string> GetNamesWithoutLearning();
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param name the scheduler's name
+ * @param topology the network
+ * @param chunksPerServer number of chunks for each server
+ * @param seed where the scheduler's chance comes from
+ * @return its plan for a whole AllReduce
+ */
+AllReduceSchedule PlanFromStart(const std::string& name,
+                                const Topology& topology,
+                                uint32_t chunksPerServer,
+                                uint64_t seed = 1);
+
+/**
+ * @ingroup allreduce-tests
+ *
  * @param x rounds
  * @param y other rounds
  * @return whether they are equal in every workload
