@@ -602,7 +602,7 @@ class BoundsInputTestCase : public TestCase
     }
 };
 
-/// @ingroup allreduce-test
+/// @ingroup allreduce-tests
 class BoundsTestSuite : public TestSuite
 {
   public:

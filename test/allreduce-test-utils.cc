@@ -7,6 +7,10 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/schedule-file.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/topology-modifiers.h"
+#include "ns3/topology-spec.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <map>
@@ -320,6 +324,47 @@ MakeRandomNetwork(TestRandom& random, const RandomNetworkSize& size)
     return Topology("random", nServers, nSwitches, links);
 }
 
+std::vector<Topology>
+MakeFamilies()
+{
+    std::vector<Topology> networks;
+    for (const char* spec :
+         {"bcube:2,1", "bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3", "fattree:4"})
+    {
+        const Topology whole = ParseTopology(spec);
+        networks.push_back(whole);
+        networks.push_back(Degrade(whole, 0.1, 2));
+        networks.push_back(MixCapacity(whole, 0.3, 3));
+    }
+    return networks;
+}
+
+std::vector<Topology>
+MakeFamiliesAndRandom(TestRandom& random, uint32_t nRandom, const RandomNetworkSize& size)
+{
+    std::vector<Topology> networks = MakeFamilies();
+    for (uint32_t i = 0; i < nRandom; ++i)
+    {
+        networks.push_back(MakeRandomNetwork(random, size));
+    }
+    return networks;
+}
+
+bool
+AreServersConnected(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    std::vector<Link> links;
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        if (state.IsLinkUp(link))
+        {
+            links.push_back(topology.GetLink(link));
+        }
+    }
+    return topology.WithLinks("rest", links).AreServersConnected();
+}
+
 std::vector<Path>
 FindAllPaths(const Topology& topology)
 {
@@ -374,6 +419,41 @@ OwnSchedule::Get() const
         schedule.rounds.push_back(std::move(list));
     }
     return schedule;
+}
+
+std::vector<std::string>
+GetNamesWithoutLearning()
+{
+    std::vector<std::string> names = GetSchedulerNames();
+    names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
+    return names;
+}
+
+AllReduceSchedule
+PlanFromStart(const std::string& name,
+              const Topology& topology,
+              uint32_t chunksPerServer,
+              uint64_t seed)
+{
+    const Ptr<AllReduceScheduler> scheduler = CreateScheduler(name);
+    scheduler->SetAttribute("Seed", UintegerValue(seed));
+    const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
+    return Plan(*scheduler, AllReduceState(topology, roots));
+}
+
+bool
+AreEqual(const std::vector<WorkloadList>& x, const std::vector<WorkloadList>& y)
+{
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& a, const auto& b) {
+        for (std::size_t i = 0; i < a.GetSize(); ++i)
+        {
+            if (i >= b.GetSize() || !(a.Get(i) == b.Get(i)))
+            {
+                return false;
+            }
+        }
+        return a.GetSize() == b.GetSize();
+    });
 }
 
 std::string

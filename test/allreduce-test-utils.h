@@ -17,6 +17,8 @@
 namespace ns3::allreduce
 {
 
+class AllReduceState;
+
 /// Where the tests' chance comes from: the same numbers on every machine.
 using TestRandom = std::mt19937_64;
 
@@ -84,6 +86,33 @@ Topology MakeRandomNetwork(TestRandom& random, const RandomNetworkSize& size = {
 /**
  * @ingroup allreduce-tests
  *
+ * @return networks of all families: whole, with links lost and with links of two widths
+ */
+std::vector<Topology> MakeFamilies();
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param random where chance comes from
+ * @param nRandom how many random networks
+ * @param size their limits
+ * @return networks of all families, and such as nobody would build
+ */
+std::vector<Topology> MakeFamiliesAndRandom(TestRandom& random,
+                                            uint32_t nRandom,
+                                            const RandomNetworkSize& size = {});
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param state how far an AllReduce has come
+ * @return whether the links that are up join all servers
+ */
+bool AreServersConnected(const AllReduceState& state);
+
+/**
+ * @ingroup allreduce-tests
+ *
  * @param topology a small network
  * @return all paths between two servers that visit no node twice and only switches inside
  */
@@ -119,6 +148,36 @@ struct OwnSchedule
     /// @return the same as the module's schedule
     AllReduceSchedule Get() const;
 };
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @return names of all schedulers that plan without learning
+ */
+std::vector<std::string> GetNamesWithoutLearning();
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param name the scheduler's name
+ * @param topology the network
+ * @param chunksPerServer number of chunks for each server
+ * @param seed where the scheduler's chance comes from
+ * @return its plan for a whole AllReduce
+ */
+AllReduceSchedule PlanFromStart(const std::string& name,
+                                const Topology& topology,
+                                uint32_t chunksPerServer,
+                                uint64_t seed = 1);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param x rounds
+ * @param y other rounds
+ * @return whether they are equal in every workload
+ */
+bool AreEqual(const std::vector<WorkloadList>& x, const std::vector<WorkloadList>& y);
 
 /**
  * @ingroup allreduce-tests

@@ -421,7 +421,7 @@ class PriceCheckerTestCase : public TestCase
     }
 };
 
-/// @ingroup allreduce-test
+/// @ingroup allreduce-tests
 class LinkPricesTestSuite : public TestSuite
 {
   public:

@@ -122,6 +122,20 @@ class PinnedPathTestCase : public TestCase
         return DynamicCast<PacketSink>(helper.Install(m_network->GetServer(server)).Get(0));
     }
 
+    /// Pin a flow of TCP or UDP to a path. @return a receiver at the end of the path
+    Ptr<PacketSink> Pin(const std::string& factory, const Path& path)
+    {
+        m_network->PinFlow(path, factory, 0, PORT);
+        return Receive(factory, path.back());
+    }
+
+    /// Let a link be down for a while.
+    void BreakLink(LinkId link, Time from, Time until)
+    {
+        Simulator::Schedule(from, &AllReduceNetwork::SetLinkUp, m_network, link, false);
+        Simulator::Schedule(until, &AllReduceNetwork::SetLinkUp, m_network, link, true);
+    }
+
     /// Send bytes by TCP to an address.
     void SendTcp(NodeId from, Ipv4Address to, uint64_t bytes, uint16_t port = PORT)
     {
@@ -265,8 +279,7 @@ class TcpTestCase : public PinnedPathTestCase
         {
             m_path = FindShortestPath(m_network->GetTopology(), m_path[0], m_path[1]);
         }
-        m_network->PinFlow(m_path, TCP, 0, PORT);
-        const auto sink = Receive(TCP, m_path.back());
+        const auto sink = Pin(TCP, m_path);
         SendTcp(m_path.front(), AddressOf(m_path.back()), BYTES);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), BYTES, "bytes received");
@@ -437,10 +450,8 @@ class OppositeFlowsTestCase : public PinnedPathTestCase
         Build("bcube:3,1");
         const Path there{0, 9, 1, 13, 4};
         const Path back{4, 10, 3, 12, 0};
-        m_network->PinFlow(there, UDP, 0, PORT);
-        m_network->PinFlow(back, UDP, 0, PORT);
-        const auto sinkThere = Receive(UDP, 4);
-        const auto sinkBack = Receive(UDP, 0);
+        const auto sinkThere = Pin(UDP, there);
+        const auto sinkBack = Pin(UDP, back);
         SendUdp(MakeUdpSocket(0), AddressOf(4), 3);
         SendUdp(MakeUdpSocket(4), AddressOf(0), 5);
         Simulator::Run();
@@ -540,8 +551,7 @@ class AnyAddressTestCase : public PinnedPathTestCase
     {
         Build("bcube:3,2");
         const Path path = FindShortestPath(m_network->GetTopology(), 0, 26);
-        m_network->PinFlow(path, TCP, 0, PORT);
-        const auto sink = Receive(TCP, 26);
+        const auto sink = Pin(TCP, path);
         const auto ipv4 = m_network->GetServer(26)->GetObject<Ipv4>();
         for (uint32_t interface = 1; interface <= 3; ++interface)
         {
@@ -581,19 +591,9 @@ class BrokenLinkTestCase : public PinnedPathTestCase
         }
         const Path path{0, 12, 3, 10, 4};
         const LinkId broken = LinksOf(path)[m_hop] / 2;
-        m_network->PinFlow(path, UDP, 0, PORT);
-        const auto sink = Receive(UDP, 4);
+        const auto sink = Pin(UDP, path);
         SendUdp(MakeUdpSocket(0), AddressOf(4), 10);
-        Simulator::Schedule(MicroSeconds(250),
-                            &AllReduceNetwork::SetLinkUp,
-                            m_network,
-                            broken,
-                            false);
-        Simulator::Schedule(MicroSeconds(650),
-                            &AllReduceNetwork::SetLinkUp,
-                            m_network,
-                            broken,
-                            true);
+        BreakLink(broken, MicroSeconds(250), MicroSeconds(650));
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 6 * UDP_PAYLOAD, "bytes received");
         ExpectUdpPackets({path.begin(), path.begin() + m_hop + 1}, 10);
@@ -626,20 +626,10 @@ class BrokenLinkTcpTestCase : public PinnedPathTestCase
     {
         Build("bcube:3,1");
         const Path path{0, 12, 3, 10, 4};
-        m_network->PinFlow(path, TCP, 0, PORT);
-        const auto sink = Receive(TCP, 4);
+        const auto sink = Pin(TCP, path);
         SendTcp(0, AddressOf(4), 1'000'000);
         const LinkId first = LinksOf(path)[0] / 2;
-        Simulator::Schedule(MicroSeconds(300),
-                            &AllReduceNetwork::SetLinkUp,
-                            m_network,
-                            first,
-                            false);
-        Simulator::Schedule(MilliSeconds(300),
-                            &AllReduceNetwork::SetLinkUp,
-                            m_network,
-                            first,
-                            true);
+        BreakLink(first, MicroSeconds(300), MilliSeconds(300));
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 1'000'000, "bytes received");
         NS_TEST_EXPECT_MSG_GT(m_drops.size(), 0, "drops");
@@ -843,8 +833,7 @@ class LongPathTestCase : public PinnedPathTestCase
         Build("torus:300");
         Path path(256);
         std::iota(path.begin(), path.end(), 0);
-        m_network->PinFlow(path, UDP, 0, PORT);
-        const auto sink = Receive(UDP, 255);
+        const auto sink = Pin(UDP, path);
         SendUdp(MakeUdpSocket(0), AddressOf(255), 2);
         Simulator::Run();
         NS_TEST_EXPECT_MSG_EQ(sink->GetTotalRx(), 2 * UDP_PAYLOAD, "bytes received");
@@ -872,8 +861,7 @@ class FragmentsTestCase : public PinnedPathTestCase
     {
         Build("bcube:3,1");
         const Path path{0, 12, 3, 10, 4};
-        m_network->PinFlow(path, UDP, 0, PORT);
-        const auto sink = Receive(UDP, 4);
+        const auto sink = Pin(UDP, path);
         const auto socket = MakeUdpSocket(0);
         Simulator::Schedule(Seconds(0),
                             &FragmentsTestCase::SendPacket,

@@ -13,7 +13,6 @@
 #include "ns3/schedule-verifier.h"
 #include "ns3/server-graph.h"
 #include "ns3/test.h"
-#include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
@@ -29,32 +28,11 @@ namespace
 
 constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 
-/// @return networks of all families, as they are, with links lost and with links of two widths
-std::vector<Topology>
-MakeFamilies()
-{
-    std::vector<Topology> networks;
-    for (const char* spec :
-         {"bcube:2,1", "bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3", "fattree:4"})
-    {
-        const Topology uniform = ParseTopology(spec);
-        networks.push_back(uniform);
-        networks.push_back(Degrade(uniform, 0.1, 2));
-        networks.push_back(MixCapacity(uniform, 0.3, 3));
-    }
-    return networks;
-}
-
 /// @return networks of all families, and such as nobody would build
 std::vector<Topology>
 MakeNetworks(TestRandom& random, uint32_t nRandom)
 {
-    std::vector<Topology> networks = MakeFamilies();
-    for (uint32_t i = 0; i < nRandom; ++i)
-    {
-        networks.push_back(MakeRandomNetwork(random, {8, 5, 3}));
-    }
-    return networks;
+    return MakeFamiliesAndRandom(random, nRandom, {8, 5, 3});
 }
 
 /// @return 1 to 3 chunks for each server, or some servers with many and others with none

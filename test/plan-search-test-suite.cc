@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "allreduce-test-utils.h"
 #include "evaluation-networks.h"
 #include "random-network.h"
 
@@ -27,22 +28,6 @@ namespace
 
 /// Looks at so many places: a few milliseconds.
 constexpr uint64_t LITTLE_EFFORT = 300'000;
-
-/// @return whether the two plans are equal in every workload
-bool
-AreEqual(const std::vector<WorkloadList>& x, const std::vector<WorkloadList>& y)
-{
-    bool areEqual = x.size() == y.size();
-    for (std::size_t round = 0; areEqual && round < x.size(); ++round)
-    {
-        areEqual = x[round].GetSize() == y[round].GetSize();
-        for (std::size_t i = 0; areEqual && i < x[round].GetSize(); ++i)
-        {
-            areEqual = x[round].Get(i) == y[round].Get(i);
-        }
-    }
-    return areEqual;
-}
 
 /// @return the plan of a scheduler
 std::vector<WorkloadList>

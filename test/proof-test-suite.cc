@@ -157,12 +157,14 @@ class SetsModel
     std::map<uint64_t, Flight> m_flights;              //!< workloads under way
 };
 
-/// An AllReduce in which anything legal happens: state, ledger, model and past go the same way.
+/// An AllReduce on a random network, in which anything legal happens: state, ledger, model and past
+/// go the same way.
 class RandomRun
 {
   public:
-    RandomRun(const Topology& topology, TestRandom& random)
-        : state(topology, MakeRoots(topology.GetNServers(), 1 + Draw(random, 2))),
+    explicit RandomRun(TestRandom& random)
+        : topology(MakeRandomNetwork(random)),
+          state(topology, MakeRoots(topology.GetNServers(), 1 + Draw(random, 2))),
           ledger(topology, state.GetRoots()),
           model(topology.GetNServers(), state.GetRoots()),
           m_paths(FindAllPaths(topology)),
@@ -170,6 +172,9 @@ class RandomRun
     {
         past.roots = state.GetRoots();
     }
+
+    RandomRun(const RandomRun&) = delete;
+    RandomRun& operator=(const RandomRun&) = delete;
 
     /// Begin, end and abort workloads in any order, links break and are mended.
     void Step()
@@ -191,7 +196,49 @@ class RandomRun
         }
     }
 
-    /// A round of random workloads, a third of which are lost.
+    /// So many rounds of random workloads, a third of which are lost.
+    void RunRounds(uint32_t count)
+    {
+        for (uint32_t i = 0; i < count; ++i)
+        {
+            RunRound();
+        }
+    }
+
+    /// Take random links down, as long as the servers stay connected.
+    void BreakLinks(uint32_t tries)
+    {
+        for (uint32_t i = 0; i < tries; ++i)
+        {
+            const LinkId link = Draw(m_random, state.GetTopology().GetNLinks());
+            SetLinkUp(link, false);
+            if (!AreServersConnected(state))
+            {
+                SetLinkUp(link, true);
+            }
+        }
+    }
+
+    void SetLinkUp(LinkId link, bool isUp)
+    {
+        state.SetLinkUp(link, isUp);
+        ledger.SetLinkUp(link, isUp);
+    }
+
+    const Topology topology;   //!< the network
+    AllReduceState state;      //!< how far it has come
+    ContributionLedger ledger; //!< the same
+    SetsModel model;           //!< the same
+    OwnSchedule past;          //!< the rounds so far
+
+  private:
+    /// A workload under way.
+    struct Flight
+    {
+        OwnWorkload workload;        //!< what it is
+        AllReduceState::FlightId id; //!< its name at the state
+    };
+
     void RunRound()
     {
         past.rounds.emplace_back();
@@ -210,47 +257,6 @@ class RandomRun
         }
         state.EndRound();
     }
-
-    /// Take random links down, as long as the servers stay connected.
-    void BreakLinks(uint32_t tries)
-    {
-        for (uint32_t i = 0; i < tries; ++i)
-        {
-            const LinkId link = Draw(m_random, state.GetTopology().GetNLinks());
-            SetLinkUp(link, false);
-            std::vector<Link> links;
-            for (LinkId other = 0; other < state.GetTopology().GetNLinks(); ++other)
-            {
-                if (state.IsLinkUp(other))
-                {
-                    links.push_back(state.GetTopology().GetLink(other));
-                }
-            }
-            if (!state.GetTopology().WithLinks("rest", links).AreServersConnected())
-            {
-                SetLinkUp(link, true);
-            }
-        }
-    }
-
-    void SetLinkUp(LinkId link, bool isUp)
-    {
-        state.SetLinkUp(link, isUp);
-        ledger.SetLinkUp(link, isUp);
-    }
-
-    AllReduceState state;      //!< how far it has come
-    ContributionLedger ledger; //!< the same
-    SetsModel model;           //!< the same
-    OwnSchedule past;          //!< the rounds so far
-
-  private:
-    /// A workload under way.
-    struct Flight
-    {
-        OwnWorkload workload;        //!< what it is
-        AllReduceState::FlightId id; //!< its name at the state
-    };
 
     /// @return whether its sender sends nothing else of the chunk: what is lost beside a reduce of
     /// all was not in that, but would be in a past without what was lost
@@ -319,8 +325,7 @@ class LedgerTestCase : public TestCase
         TestRandom random(11);
         for (uint32_t i = 0; i < 150; ++i)
         {
-            const Topology topology = MakeRandomNetwork(random);
-            RandomRun run(topology, random);
+            RandomRun run(random);
             for (uint32_t step = 0; step < 200; ++step)
             {
                 run.Step();
@@ -392,15 +397,6 @@ class LedgerTestCase : public TestCase
     uint64_t m_nApart{0}; //!< how often a contribution was kept apart
 };
 
-/// @return names of all schedulers that plan without learning
-std::vector<std::string>
-GetNames()
-{
-    std::vector<std::string> names = GetSchedulerNames();
-    names.erase(std::remove(names.begin(), names.end(), "hrl"), names.end());
-    return names;
-}
-
 /// @brief Rests from the middle of AllReduces, right ones and corrupted ones.
 class RestProofTestCase : public TestCase
 {
@@ -414,18 +410,14 @@ class RestProofTestCase : public TestCase
     void DoRun() override
     {
         TestRandom random(5);
-        for (const std::string& name : GetNames())
+        for (const std::string& name : GetNamesWithoutLearning())
         {
             for (uint32_t i = 0; i < 100; ++i)
             {
-                const Topology topology = MakeRandomNetwork(random);
-                RandomRun run(topology, random);
-                for (uint32_t rounds = Draw(random, 6); rounds > 0; --rounds)
-                {
-                    run.RunRound();
-                }
+                RandomRun run(random);
+                run.RunRounds(Draw(random, 6));
                 run.BreakLinks(i % 3 * 2);
-                m_what = name + " on " + topology.GetName() + " " + std::to_string(i);
+                m_what = name + " on " + run.topology.GetName() + " " + std::to_string(i);
                 Check(run, OwnSchedule(Plan(*CreateScheduler(name), run.state)), random);
             }
         }
@@ -549,12 +541,8 @@ class RandomRoundsTestCase : public TestCase
         TestRandom random(8);
         for (uint32_t i = 0; i < 1500; ++i)
         {
-            const Topology topology = MakeRandomNetwork(random);
-            RandomRun run(topology, random);
-            for (uint32_t rounds = Draw(random, 4); rounds > 0; --rounds)
-            {
-                run.RunRound();
-            }
+            RandomRun run(random);
+            run.RunRounds(Draw(random, 4));
             OwnSchedule more;
             more.rounds = {DrawRound(run, random), DrawRound(run, random)};
             Compare(run, more);
@@ -772,7 +760,7 @@ class KeptPlanTestCase : public TestCase
     /// What a scheduler means to hand out can be seen when the first round is.
     void TestPlanAtHand(const Topology& bcube)
     {
-        for (const std::string& name : GetNames())
+        for (const std::string& name : GetNamesWithoutLearning())
         {
             const auto scheduler = CreateScheduler(name);
             AllReduceState state(bcube, MakeRoots(4, 1));

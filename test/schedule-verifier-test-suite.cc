@@ -8,7 +8,6 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
@@ -264,13 +263,9 @@ std::vector<AllReduceSchedule>
 MakeSchedules(const Topology& topology, uint32_t chunksPerServer)
 {
     std::vector<AllReduceSchedule> schedules;
-    const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
-    for (const std::string& name : GetSchedulerNames())
+    for (const std::string& name : GetNamesWithoutLearning())
     {
-        if (name != "hrl")
-        {
-            schedules.push_back(Plan(*CreateScheduler(name), AllReduceState(topology, roots)));
-        }
+        schedules.push_back(PlanFromStart(name, topology, chunksPerServer));
     }
     return schedules;
 }
@@ -637,48 +632,38 @@ class ScheduleVerifierTestSuite : public TestSuite
         AddTestCase(new CorruptionTestCase(name, MakeStar(3), MakeStarSchedule(), corrupt, reason));
     }
 
+    /// @return a corruption: the first workload goes along another path
+    static Corrupt GoAlong(const Path& path)
+    {
+        return [path](OwnSchedule& s) { s.rounds[0][0].path = path; };
+    }
+
     void AddPathCorruptions()
     {
         AddLine(
             "a path of one node",
-            [](OwnSchedule& s) { s.rounds[0][0].path = {2}; },
+            GoAlong({2}),
             "round 0, workload 0 (reduce of chunk 0 along 2): the path has fewer than two nodes");
-        AddLine(
-            "a node that is not there",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {2, 7};
-            },
-            "round 0, workload 0 (reduce of chunk 0 along 2-7): there is no node 7");
-        AddLine(
-            "a link that is not there",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {2, 0};
-            },
-            "round 0, workload 0 (reduce of chunk 0 along 2-0): there is no link 2-0");
+        AddLine("a node that is not there",
+                GoAlong({2, 7}),
+                "round 0, workload 0 (reduce of chunk 0 along 2-7): there is no node 7");
+        AddLine("a link that is not there",
+                GoAlong({2, 0}),
+                "round 0, workload 0 (reduce of chunk 0 along 2-0): there is no link 2-0");
         AddLine(
             "a path through a server",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {2, 1, 0};
-            },
+            GoAlong({2, 1, 0}),
             "round 0, workload 0 (reduce of chunk 0 along 2-1-0): the path passes through server "
             "1");
-        AddStar(
-            "a path that ends at a switch",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {2, 3};
-            },
-            "round 0, workload 0 (reduce of chunk 0 along 2-3): the path ends at switch 3");
-        AddStar(
-            "a path that begins at a switch",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {3, 1};
-            },
-            "round 0, workload 0 (reduce of chunk 0 along 3-1): the path ends at switch 3");
+        AddStar("a path that ends at a switch",
+                GoAlong({2, 3}),
+                "round 0, workload 0 (reduce of chunk 0 along 2-3): the path ends at switch 3");
+        AddStar("a path that begins at a switch",
+                GoAlong({3, 1}),
+                "round 0, workload 0 (reduce of chunk 0 along 3-1): the path ends at switch 3");
         AddStar(
             "a path that comes back to its sender",
-            [](OwnSchedule& s) {
-                s.rounds[0][0].path = {2, 3, 2};
-            },
+            GoAlong({2, 3, 2}),
             "round 0, workload 0 (reduce of chunk 0 along 2-3-2): the path visits node 2 twice");
         AddStar(
             "a link over its capacity",
