@@ -90,7 +90,6 @@ class ReduceTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(f.state.IsFinal(0), true, "the root has all three");
         NS_TEST_EXPECT_MSG_EQ(f.HasFinal(0), true, "the root has the final sum");
         NS_TEST_EXPECT_MSG_EQ(f.HasPartial(0), false, "a final sum is not partial");
-        NS_TEST_EXPECT_MSG_EQ(f.state.GetNHolders(0), 1, "only the root");
         NS_TEST_EXPECT_MSG_EQ(f.state.GetNMissing(), 2, "two servers lack the sum");
     }
 };
@@ -212,7 +211,6 @@ class BroadcastTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(f.HasFinal(1), true, "a copy does not take it from the sender");
         f.state.Finish(flight);
         NS_TEST_EXPECT_MSG_EQ(f.HasFinal(0), true, "arrived");
-        NS_TEST_EXPECT_MSG_EQ(f.state.GetNHolders(0), 2, "two have it");
         NS_TEST_EXPECT_MSG_EQ(f.state.IsDone(), false, "one lacks it");
         f.Do({0, BROADCAST, {1, 2}, {}});
         NS_TEST_EXPECT_MSG_EQ(f.state.IsDone(), true, "all have it");
@@ -590,7 +588,6 @@ class MakeReducedTestCase : public TestCase
         for (ChunkId chunk = 0; chunk < 3; ++chunk)
         {
             NS_TEST_EXPECT_MSG_EQ(f.state.IsFinal(chunk), true, "final");
-            NS_TEST_EXPECT_MSG_EQ(f.state.GetNHolders(chunk), 1, "at the root only");
             for (NodeId server = 0; server < 3; ++server)
             {
                 const bool isRoot = f.state.GetRoots()[chunk] == server;
@@ -622,7 +619,6 @@ class SmallestTestCase : public TestCase
         const Topology one("one", 1, 0, {});
         const AllReduceState state(one, {0, 0});
         NS_TEST_EXPECT_MSG_EQ(state.IsDone(), true, "its own contribution is the sum");
-        NS_TEST_EXPECT_MSG_EQ(state.GetNHolders(1), 1, "it holds it");
         const std::vector<NodeId> roots = {0, 0, 1, 1, 2, 2};
         NS_TEST_EXPECT_MSG_EQ((MakeRoots(3, 2) == roots), true, "chunk c has root c / m");
         NS_TEST_EXPECT_MSG_EQ(Describe(OwnWorkload{3, REDUCE, {5, 17, 1}, {}}.Get()),
@@ -756,8 +752,7 @@ class SetModel
                 difference << (isSame ? "" : "a server's data ");
                 nMissing += !isFinal;
             }
-            const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty() &&
-                                state.GetNHolders(chunk) == m_finals[chunk].size();
+            const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty();
             difference << (isSame ? "" : "finality ");
         }
         difference << (state.GetNMissing() == nMissing ? "" : "missing ")
@@ -1123,7 +1118,6 @@ class RandomScheduleTestCase : public TestCase
                 }
             }
             state.EndRound();
-            CheckLegalChunks(state, draw.GetPaths());
         }
         const Verdict verdict = Verify(topology, schedule.Get());
         NS_TEST_EXPECT_MSG_EQ(verdict.isCorrect, state.IsDone(), verdict.reason);
@@ -1137,65 +1131,6 @@ class RandomScheduleTestCase : public TestCase
                                   "no legal workload breaks a rule: " << verdict.reason);
         }
         return state.IsDone();
-    }
-
-    void CheckLegalChunks(const AllReduceState& state, const std::vector<Path>& paths)
-    {
-        std::vector<ChunkId> found;
-        for (const Path& path : paths)
-        {
-            for (const WorkloadKind kind : {REDUCE, BROADCAST})
-            {
-                std::vector<ChunkId> expected;
-                for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
-                {
-                    if (state.IsLegal(OwnWorkload{chunk, kind, path, {}}.Get()))
-                    {
-                        expected.push_back(chunk);
-                    }
-                }
-                state.FindLegalChunks(path.front(), path.back(), kind, found);
-                NS_TEST_EXPECT_MSG_EQ((found == expected), true, "FindLegalChunks finds them all");
-            }
-        }
-    }
-};
-
-/// @brief FindLegalChunks over more than one word of bits, with flights.
-class LegalChunksTestCase : public TestCase
-{
-  public:
-    LegalChunksTestCase()
-        : TestCase("FindLegalChunks works past 64 chunks, and leaves out what is in flight")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const Topology star = MakeStar(3, 1000);
-        Fixture f(star, MakeRoots(3, 50));
-        std::vector<ChunkId> chunks;
-        f.state.FindLegalChunks(0, 1, REDUCE, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 100, "all but those that it is the root of");
-        NS_TEST_EXPECT_MSG_EQ(chunks.front(), 50, "ascending");
-        NS_TEST_EXPECT_MSG_EQ(chunks.back(), 149, "up to the last");
-        f.state.FindLegalChunks(0, 0, REDUCE, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 0, "nothing goes from a server to itself");
-        f.state.Start(OwnWorkload{149, REDUCE, {0, 3, 2}, {}}.Get());
-        f.state.FindLegalChunks(0, 1, REDUCE, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 99, "what is in flight cannot go");
-        f.state.FindLegalChunks(2, 0, BROADCAST, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 0, "nothing is final yet");
-        f.Do({149, REDUCE, {1, 3, 2}, {}});
-        f.state.EndRound();
-        f.state.FindLegalChunks(2, 0, BROADCAST, chunks);
-        NS_TEST_EXPECT_MSG_EQ((chunks == std::vector<ChunkId>{149}), true, "one is now");
-        f.state.Start(OwnWorkload{149, BROADCAST, {2, 3, 0}, {}}.Get());
-        f.state.FindLegalChunks(2, 0, BROADCAST, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 0, "and is on its way");
-        f.state.FindLegalChunks(2, 1, BROADCAST, chunks);
-        NS_TEST_EXPECT_MSG_EQ(chunks.size(), 1, "to one of two");
     }
 };
 
@@ -1220,7 +1155,6 @@ class AllReduceStateTestSuite : public TestSuite
         AddTestCase(new FingerprintTestCase);
         AddTestCase(new MakeReducedTestCase);
         AddTestCase(new SmallestTestCase);
-        AddTestCase(new LegalChunksTestCase);
         AddTestCase(new RandomWalkTestCase);
         AddTestCase(new RandomScheduleTestCase);
     }

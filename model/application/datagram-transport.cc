@@ -83,12 +83,12 @@ DatagramTransport::Send(const Transfer& transfer)
     const Time wait = FindTurn(*flow) - Simulator::Now();
     if (wait.IsStrictlyPositive())
     {
-        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendBurst, this, transfer.id);
+        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendNext, this, transfer.id);
     }
     m_flows[transfer.id] = std::move(flow);
     if (wait.IsZero())
     {
-        SendBurst(transfer.id);
+        SendNext(transfer.id);
     }
 }
 
@@ -121,29 +121,25 @@ DatagramTransport::FindTurn(const Flow& flow)
 }
 
 void
-DatagramTransport::SendBurst(TransferId id)
+DatagramTransport::SendNext(TransferId id)
 {
     Flow& flow = *m_flows.at(id);
-    const uint32_t limit =
-        std::min({flow.nPackets, flow.nAcked + flow.window, flow.nSent + m_burst});
-    if (flow.nSent == limit)
+    if (flow.nSent == flow.nPackets)
     {
-        if (flow.nSent == flow.nPackets)
-        {
-            m_sent(id);
-        }
-        return; // Unless this was the end, the next acknowledgement goes on.
+        m_sent(id);
+        return;
     }
-    const uint64_t end = std::min(uint64_t{limit} * flow.format.payload, flow.transfer.bytes);
-    const uint64_t bytes = end - uint64_t{flow.nSent} * flow.format.payload;
-    const double bits = 8.0 * flow.format.GetWireBytes(bytes);
-    while (flow.nSent < limit)
+    if (flow.nSent == flow.nAcked + flow.window)
     {
-        SendData(flow, flow.nSent++, DatagramHeader::DATA);
+        return; // The next acknowledgement goes on.
     }
+    const uint64_t left = flow.transfer.bytes - uint64_t{flow.nSent} * flow.format.payload;
+    const double bits =
+        8.0 * flow.format.GetWireBytes(std::min<uint64_t>(flow.format.payload, left));
+    SendData(flow, flow.nSent++, DatagramHeader::DATA);
     flow.lastNews = Simulator::Now();
     flow.pacer = Simulator::Schedule(Seconds(bits / flow.transfer.rateBps),
-                                     &DatagramTransport::SendBurst,
+                                     &DatagramTransport::SendNext,
                                      this,
                                      id);
 }
@@ -287,7 +283,7 @@ DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
     }
     if (flow.pacer.IsExpired() && flow.nSent < flow.nPackets)
     {
-        SendBurst(id);
+        SendNext(id);
     }
 }
 

@@ -82,7 +82,7 @@ class DatagramTransport : public AllReduceTransport
         uint32_t nSent{0};           //!< packets sent at least once
         uint32_t nAcked{0};          //!< all before this are known to have arrived
         Time lastNews;               //!< when something was heard or sent for the first time
-        EventId pacer;               //!< sends the next burst
+        EventId pacer;               //!< sends the next packet
         EventId timer;               //!< looks whether there was news
         std::vector<bool> arrived;   //!< by packet, at the receiver
         uint32_t nArrived{0};        //!< packets that have arrived
@@ -113,7 +113,7 @@ class DatagramTransport : public AllReduceTransport
 
     void SetTimes(Flow& flow);
     Time FindTurn(const Flow& flow);
-    void SendBurst(TransferId id);
+    void SendNext(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
     void ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Packet> packet);
@@ -125,7 +125,6 @@ class DatagramTransport : public AllReduceTransport
 
     uint32_t m_sessionNumber;                                      //!< see GetSessionNumber
     uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
-    uint32_t m_burst{1};                                           //!< attribute Burst
     uint64_t m_nResent{0};                                         //!< packets sent again
     Time m_longestTimeout;                                         //!< of all flows so far
     std::unordered_map<DirectedLinkId, Time> m_nextTurns;          //!< by port: see FindTurn
