@@ -6,16 +6,59 @@
 #define ALLREDUCE_DATAGRAM_TRANSPORT_H
 
 #include "allreduce-transport.h"
-#include "datagram-header.h"
 
 #include "ns3/event-id.h"
+#include "ns3/header.h"
 #include "ns3/packet.h"
 
+#include <boost/container/small_vector.hpp>
 #include <memory>
 #include <unordered_map>
 
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief What precedes the data in a packet of the transports raw and udp.
+ */
+class DatagramHeader : public Header
+{
+  public:
+    /// What a packet is.
+    enum Kind : uint8_t
+    {
+        DATA,  //!< carries data
+        PROBE, //!< carries data and asks for an acknowledgement that names what is missing
+        ACK    //!< says what has arrived
+    };
+
+    /// The nodes of a path; those of usual length need no heap.
+    using Hops = boost::container::small_vector<NodeId, 8>;
+
+    Kind kind{DATA};      //!< what the packet is
+    uint32_t session{0};  //!< whose packet it is
+    uint32_t transfer{0}; //!< the transfer it belongs to
+    uint32_t sequence{0}; //!< data: its number; ACK: all before this have arrived
+    uint32_t gapBegin{0}; //!< ACK: the first packet of a gap
+    uint32_t gapEnd{0};   //!< ACK: the packet after the gap; gapBegin if there is none
+    Hops path;            //!< raw: the nodes to pass, both ends included
+
+    /// @return the TypeId
+    static TypeId GetTypeId();
+    TypeId GetInstanceTypeId() const override;
+    uint32_t GetSerializedSize() const override;
+    void Serialize(Buffer::Iterator start) const override;
+    uint32_t Deserialize(Buffer::Iterator start) override;
+    void Print(std::ostream& os) const override;
+
+    /**
+     * @param nNodes number of nodes in the path
+     * @return bytes that the header of a packet with data takes
+     */
+    static uint32_t GetSize(uint32_t nNodes);
+};
 
 /**
  * @ingroup allreduce
