@@ -139,6 +139,10 @@ class RouteSearch
     /// Call visit(from, link) for the links into a node, in turn from a random one on.
     template <typename Visit>
     void VisitLinksInto(NodeId node, Visit visit);
+    /// Search behind links with room, nearest servers first. @param goOn whether to look further
+    /// @param consider called with each server, its first link and the length of its path
+    template <typename GoOn, typename Consider>
+    void SearchFreeLinks(GoOn goOn, Consider consider);
     /// Weigh the chunks that a server can send.
     /// @param sender the server @param first its link @param length links of the path
     /// @param best the best chunk so far
