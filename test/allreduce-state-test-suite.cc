@@ -958,11 +958,6 @@ class WorkloadDraw
         return workload;
     }
 
-    const std::vector<Path>& GetPaths() const
-    {
-        return m_paths;
-    }
-
   private:
     std::vector<Path> m_paths; //!< all paths there are
     uint32_t m_nServers;       //!< number of servers
