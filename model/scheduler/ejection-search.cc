@@ -28,10 +28,10 @@ constexpr uint32_t EJECTION_NOISE = 512;
 constexpr double TEMPERATURE = 0.3;
 
 /**
- * See MakeEjectionSearch. Here the time of a delivery counts from its half's beginning: down from the first round, up from
- * the last one back. So both halves are trees in which children come later than their parents, and
- * the last reduce comes before the first broadcast of a chunk if the times of any two deliveries
- * from the root, up and down, add up to the number of rounds or more.
+ * See MakeEjectionSearch. Here the time of a delivery counts from its half's beginning: down from
+ * the first round, up from the last one back. So both halves are trees in which children come later
+ * than their parents, and the last reduce comes before the first broadcast of a chunk if the times
+ * of any two deliveries from the root, up and down, add up to the number of rounds or more.
  */
 class EjectionSearch : public DeliverySearch
 {
