@@ -128,7 +128,9 @@ class SoakDraw
         }
         if (m_hasBackground)
         {
-            drawn.options.faults.background = Choose({"0.1", "0.3", "0.5"});
+            // Random traffic overflows a short queue so often that TCP does little but wait.
+            drawn.options.faults.background =
+                drawn.options.queue < 100 ? "0.1" : Choose({"0.1", "0.3", "0.5"});
         }
     }
 

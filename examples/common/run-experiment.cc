@@ -262,9 +262,11 @@ class Run
         {
             return;
         }
+        const auto loads = BackgroundTraffic::ComputeLinkLoads(*m_network);
         for (NodeId server = 0; server < m_experiment.topology.GetNServers(); ++server)
         {
             const auto traffic = CreateObject<BackgroundTraffic>();
+            traffic->SetLinkLoads(loads);
             traffic->SetAttribute("Load", DoubleValue(load));
             traffic->SetNetwork(m_network, server);
             m_nStreams += traffic->AssignRandomStreams(m_nStreams);

@@ -53,6 +53,59 @@ ChoosePath(const Topology& topology,
     return path;
 }
 
+/// @return the rate of a server's fastest port, in bit/s
+uint64_t
+GetPortRate(const AllReduceNetwork& network, NodeId server)
+{
+    uint64_t rate = 0;
+    for (const Topology::Port& port : network.GetTopology().GetPorts(server))
+    {
+        rate = std::max(rate, network.GetRate(port.out));
+    }
+    return rate;
+}
+
+/// @return the rate of all ports of a server, in bit/s
+double
+SumPortRates(const AllReduceNetwork& network, NodeId server)
+{
+    double rate = 0;
+    for (const Topology::Port& port : network.GetTopology().GetPorts(server))
+    {
+        rate += network.GetRate(port.out);
+    }
+    return rate;
+}
+
+/// @return the rate of a path's slowest link over that of its first server's fastest port
+double
+GetSpeed(const AllReduceNetwork& network, const Path& path)
+{
+    const uint64_t portRate = GetPortRate(network, path.front());
+    uint64_t slowest = portRate;
+    for (const DirectedLinkId link : FindLinks(network.GetTopology(), path))
+    {
+        slowest = std::min(slowest, network.GetRate(link));
+    }
+    return static_cast<double>(slowest) / portRate;
+}
+
+/// @return a path to each other server that can be reached
+std::vector<Path>
+ChoosePaths(const Topology& topology, NodeId server)
+{
+    const std::vector<uint32_t> hops = ComputeDistances(topology, server);
+    std::vector<Path> paths;
+    for (NodeId target = 0; target < topology.GetNServers(); ++target)
+    {
+        if (target != server && hops[target] != UNREACHABLE)
+        {
+            paths.push_back(ChoosePath(topology, server, hops, target));
+        }
+    }
+    return paths;
+}
+
 } // namespace
 
 TypeId
@@ -81,6 +134,33 @@ BackgroundTraffic::SetNetwork(Ptr<AllReduceNetwork> network, NodeId server)
 {
     m_network = network;
     m_server = server;
+}
+
+std::shared_ptr<const BackgroundTraffic::LinkLoads>
+BackgroundTraffic::ComputeLinkLoads(const AllReduceNetwork& network)
+{
+    const Topology& topology = network.GetTopology();
+    auto loads = std::make_shared<LinkLoads>(topology.GetNDirectedLinks());
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        const std::vector<Path> paths = ChoosePaths(topology, server);
+        const double rate = SumPortRates(network, server) / paths.size();
+        for (const Path& path : paths)
+        {
+            const double sent = rate * GetSpeed(network, path);
+            for (const DirectedLinkId link : FindLinks(topology, path))
+            {
+                (*loads)[link] += sent / network.GetRate(link);
+            }
+        }
+    }
+    return loads;
+}
+
+void
+BackgroundTraffic::SetLinkLoads(std::shared_ptr<const LinkLoads> loads)
+{
+    m_loads = std::move(loads);
 }
 
 int64_t
@@ -114,11 +194,7 @@ BackgroundTraffic::StartApplication()
     m_socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), PORT));
     m_socket->SetRecvCallback(MakeCallback(&BackgroundTraffic::Discard, this));
     FindPaths();
-    double rate = 0;
-    for (const Topology::Port& port : m_network->GetTopology().GetPorts(m_server))
-    {
-        rate += m_network->GetRate(port.out);
-    }
+    const double rate = SumPortRates(*m_network, m_server);
     const uint16_t mtu = m_network->GetMtu();
     m_packetSize = mtu - IP_AND_UDP_BYTES;
     m_meanGap = 8.0 * mtu / (m_load * rate);
@@ -145,35 +221,29 @@ void
 BackgroundTraffic::FindPaths()
 {
     const Topology& topology = m_network->GetTopology();
-    const std::vector<uint32_t> hops = ComputeDistances(topology, m_server);
-    uint64_t portRate = 0;
-    for (const Topology::Port& port : topology.GetPorts(m_server))
-    {
-        portRate = std::max(portRate, m_network->GetRate(port.out));
-    }
     m_paths.resize(topology.GetNServers());
     m_shares.resize(topology.GetNServers());
-    for (NodeId target = 0; target < topology.GetNServers(); ++target)
+    for (const Path& path : ChoosePaths(topology, m_server))
     {
-        if (target != m_server && hops[target] != UNREACHABLE)
-        {
-            const Path path = ChoosePath(topology, m_server, hops, target);
-            m_paths[target] = m_network->MakePathTag(path);
-            m_shares[target] = GetShare(path, portRate);
-            m_targets.push_back(target);
-        }
+        m_paths[path.back()] = m_network->MakePathTag(path);
+        m_shares[path.back()] = GetShare(path);
+        m_targets.push_back(path.back());
     }
 }
 
 double
-BackgroundTraffic::GetShare(const Path& path, uint64_t portRate) const
+BackgroundTraffic::GetShare(const Path& path) const
 {
-    uint64_t slowest = portRate;
-    for (const DirectedLinkId link : FindLinks(m_network->GetTopology(), path))
+    constexpr double MOST_LOAD = 0.9;
+    double mostLoad = MOST_LOAD;
+    if (m_loads)
     {
-        slowest = std::min(slowest, m_network->GetRate(link));
+        for (const DirectedLinkId link : FindLinks(m_network->GetTopology(), path))
+        {
+            mostLoad = std::max(mostLoad, m_load * (*m_loads)[link]);
+        }
     }
-    return static_cast<double>(slowest) / portRate;
+    return GetSpeed(*m_network, path) * MOST_LOAD / mostLoad;
 }
 
 void

@@ -12,6 +12,7 @@
 #include "ns3/random-variable-stream.h"
 #include "ns3/socket.h"
 
+#include <memory>
 #include <vector>
 
 namespace ns3::allreduce
@@ -26,7 +27,8 @@ namespace ns3::allreduce
  * of its ports on average. Datagrams take shortest paths; of equal ones, those to different servers
  * take different ones. Where a path has a link that is slower than the server's ports, as much less
  * is sent along it: else the traffic of fast ports would fill the slow link, and nothing else would
- * get through. Every server that is sent to must run this application, too.
+ * get through. For the same reason no link gets more than 0.9 of its rate on average, if the loads
+ * of links are known. Every server that is sent to must run this application, too.
  */
 class BackgroundTraffic : public Application
 {
@@ -45,6 +47,20 @@ class BackgroundTraffic : public Application
      */
     void SetNetwork(Ptr<AllReduceNetwork> network, NodeId server);
 
+    /// What links would carry if all servers had this application with a Load of 1: by directed
+    /// link, as a share of its rate.
+    using LinkLoads = std::vector<double>;
+
+    /**
+     * @param network a network
+     * @return what its links would carry, for SetLinkLoads of all its servers
+     */
+    static std::shared_ptr<const LinkLoads> ComputeLinkLoads(const AllReduceNetwork& network);
+
+    /// Send less along paths with links that would be full.
+    /// @param loads what ComputeLinkLoads says
+    void SetLinkLoads(std::shared_ptr<const LinkLoads> loads);
+
     /**
      * @param stream the first random stream to use
      * @return the number of streams used
@@ -62,7 +78,7 @@ class BackgroundTraffic : public Application
     void StopApplication() override;
 
     void FindPaths();
-    double GetShare(const Path& path, uint64_t portRate) const;
+    double GetShare(const Path& path) const;
     void SendOne();
     void Discard(Ptr<Socket> socket);
 
@@ -72,6 +88,7 @@ class BackgroundTraffic : public Application
     std::vector<PinnedPathTag> m_paths;         //!< by target
     std::vector<NodeId> m_targets;              //!< servers that can be reached
     std::vector<double> m_shares;               //!< by target: of its datagrams that are sent
+    std::shared_ptr<const LinkLoads> m_loads;   //!< see SetLinkLoads; none: not known
     uint32_t m_packetSize{0};                   //!< bytes in a datagram
     double m_meanGap{0};                        //!< seconds between datagrams
     uint64_t m_bytesSent{0};                    //!< see GetBytesSent

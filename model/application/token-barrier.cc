@@ -19,6 +19,33 @@ namespace
 
 constexpr NodeId ROOT = 0;
 
+/// Their tokens come at once and wait in one queue, which may be short.
+constexpr std::size_t MOST_CHILDREN = 4;
+
+/// @return the way up in a search's tree to the next server
+Path
+FindWayUp(const Topology& topology, const BreadthFirstTree& tree, NodeId server)
+{
+    Path up{server};
+    do
+    {
+        up.push_back(tree.before[up.back()]);
+    } while (!topology.IsServer(up.back()));
+    return up;
+}
+
+/// @return a shortest path @param tree of a search from its end
+Path
+FindWay(const BreadthFirstTree& tree, NodeId from)
+{
+    Path path{from};
+    while (tree.distance[path.back()] > 0)
+    {
+        path.push_back(tree.before[path.back()]);
+    }
+    return path;
+}
+
 } // namespace
 
 TokenBarrier::TokenBarrier(Owner owner)
@@ -34,18 +61,36 @@ TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
     const auto mayPass = [&](NodeId, const Topology::Port& port) {
         return isUp[GetLinkId(port.out)];
     };
-    const std::vector<NodeId> before = SearchBreadthFirst(topology, ROOT, mayPass).before;
-    for (NodeId server = ROOT + 1; server < m_members.size(); ++server)
+    const BreadthFirstTree tree = SearchBreadthFirst(topology, ROOT, mayPass);
+    for (const NodeId node : tree.order)
     {
-        Path& up = m_members[server].up;
-        up = {server};
-        do
+        if (!topology.IsServer(node) || node == ROOT)
         {
-            up.push_back(before[up.back()]);
-        } while (!topology.IsServer(up.back()));
-        m_members[server].parent = up.back();
-        m_members[up.back()].children.push_back(server);
+            continue;
+        }
+        Member& member = m_members[node];
+        member.up = FindWayUp(topology, tree, node);
+        member.parent = FindRoom(member.up.back());
+        if (member.parent != member.up.back())
+        {
+            member.up = FindWay(SearchBreadthFirst(topology, member.parent, mayPass), node);
+        }
+        m_members[member.parent].children.push_back(node);
     }
+}
+
+NodeId
+TokenBarrier::FindRoom(NodeId top) const
+{
+    std::vector<NodeId> hosts{top};
+    std::size_t i = 0;
+    while (m_members[hosts[i]].children.size() >= MOST_CHILDREN)
+    {
+        const std::vector<NodeId>& below = m_members[hosts[i]].children;
+        hosts.insert(hosts.end(), below.begin(), below.end());
+        ++i;
+    }
+    return hosts[i];
 }
 
 std::vector<Path>
