@@ -310,6 +310,17 @@ struct SimpleScheduler : AllReduceScheduler
 
 const TypeId g_simpleType = RegisterScheduler<SimpleScheduler>("allreduce_tests::Simple");
 
+/// A plan of nothing.
+struct EmptyScheduler : PlannedScheduler
+{
+    std::vector<WorkloadList> PlanAll(const AllReduceState&) override
+    {
+        return {};
+    }
+};
+
+const TypeId g_emptyType = RegisterScheduler<EmptyScheduler>("allreduce_tests::Empty");
+
 /// @brief A scheduler that uses RoundBuilder and RegisterScheduler.
 class RoundBuilderTestCase : public TestCase
 {
@@ -326,6 +337,7 @@ class RoundBuilderTestCase : public TestCase
         TestRefusals();
         TestBrokenLink();
         TestNames();
+        TestAttributes();
     }
 
     void TestRounds()
@@ -382,6 +394,15 @@ class RoundBuilderTestCase : public TestCase
             const std::string expected = std::string("the name \"") + name + "\" is taken";
             NS_TEST_EXPECT_MSG_EQ(Contains(message, expected), true, message);
         }
+    }
+
+    void TestAttributes()
+    {
+        NS_TEST_EXPECT_MSG_EQ(g_emptyType.GetParent(), PlannedScheduler::GetTypeId(), "parent");
+        const auto scheduler = CreateScheduler("allreduce_tests::Empty");
+        NS_TEST_EXPECT_MSG_EQ(scheduler->SetAttributeFailSafe("Seed", UintegerValue(7)),
+                              true,
+                              "the Seed of PlannedScheduler");
     }
 };
 
