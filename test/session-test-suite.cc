@@ -9,6 +9,7 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
@@ -25,6 +26,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -59,7 +61,7 @@ class ExactSumsTestCase : public TestCase
         for (const uint64_t bytes : {uint64_t{1}, nChunks - 1, nChunks + 1, uint64_t{100003}})
         {
             const Experiment experiment = MakeExperiment(topology, m_scheduler, bytes);
-            for (const std::string& transport : TRANSPORTS)
+            for (const std::string& transport : GetTransportNames())
             {
                 for (const std::string& sync : SYNCS)
                 {
@@ -96,7 +98,7 @@ class PredictionTestCase : public DataCentreTestCase
         const Topology topology = ParseTopology(spec);
         const Experiment experiment =
             MakeExperiment(topology, scheduler, CHUNK * topology.GetNServers(), 1);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             options.verifyData = false;
@@ -110,7 +112,7 @@ class PredictionTestCase : public DataCentreTestCase
 
     void DoRun() override
     {
-        for (const std::string& scheduler : CLASSICAL)
+        for (const std::string& scheduler : GetNamesWithoutLearning())
         {
             Compare("bcube:3,1", scheduler);
             Compare("jellyfish:5,2,2,1", scheduler);
@@ -180,7 +182,7 @@ class CloseToIdealTestCase : public DataCentreTestCase
     {
         const Experiment experiment =
             MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 32 << 20);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "dependency");
             options.verifyData = false;
@@ -205,7 +207,7 @@ class DeterminismTestCase : public TestCase
     void DoRun() override
     {
         const Topology topology = ParseTopology("bcube:3,1");
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -244,7 +246,7 @@ class LossTestCase : public DataCentreTestCase
             link.errorRate = 0.02;
         }
         const Topology lossy = clean.WithLinks("lossy", links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -279,7 +281,7 @@ class PatienceTestCase : public DataCentreTestCase
             link.delayNs = ParseTime(delay);
         }
         const Topology lossy = clean.WithLinks(spec, links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -353,7 +355,7 @@ class WatchdogTestCase : public TestCase
         std::vector<Link> links = star.GetLinks();
         links[1].errorRate = 1;
         const Topology dead = star.WithLinks("dead", links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -469,7 +471,7 @@ class BackgroundTestCase : public DataCentreTestCase
         CheckSlowLink();
         CheckSpread();
         const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 4 << 20);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             double before = 0;
@@ -561,15 +563,16 @@ class DroppedTestCase : public DataCentreTestCase
         }
         const Experiment experiment =
             MakeExperiment(clean.WithLinks("lossy", links), "ps", 1 << 18);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             Passage passage;
             RunOptions options = MakeOptions(transport, "dependency");
             options.queue = 5;
+            const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
-            options.faults.background = transport == "raw" ? "0" : "0.3";
+            options.faults.background = usesIp ? "0.3" : "0";
             options.prepare = [&](const AllReduceNetwork& network) {
-                Watch(network, transport != "raw", passage);
+                Watch(network, usesIp, passage);
                 return nullptr;
             };
             const auto result = RunExperiment(experiment, options);
@@ -600,7 +603,7 @@ class SlowLinkTestCase : public DataCentreTestCase
     void DoRun() override
     {
         const Topology star = MakeStar(4);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             const auto fast =
@@ -725,7 +728,7 @@ class StoppedTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             AllReduceHelper helper(TopologyHelper(ParseTopology("bcube:2,1")).Install());
             const auto session = helper.Install("ring", transport);
@@ -840,7 +843,7 @@ class BadRunOptionsTestCase : public TestCase
     }
 
   private:
-    void Refuse(const std::string& part, void (*change)(RunOptions&))
+    void Refuse(const std::string& part, const std::function<void(RunOptions&)>& change)
     {
         RunOptions options;
         change(options);
@@ -867,10 +870,13 @@ class BadRunOptionsTestCase : public TestCase
         Refuse("--iterations \"0\"", [](RunOptions& options) { options.iterations = 0; });
         Refuse("--compute-time \"x\"", [](RunOptions& options) { options.computeTime = "x"; });
         Refuse("--watchdog \"x\"", [](RunOptions& options) { options.watchdog = "x"; });
-        Refuse("--flow-monitor", [](RunOptions& options) {
-            options.transport = "raw";
-            options.flowMonitor = "flows.xml";
-        });
+        for (const char* name : {"raw", "ns3::allreduce::RawTransport"})
+        {
+            Refuse("--flow-monitor", [=](RunOptions& options) {
+                options.transport = name;
+                options.flowMonitor = "flows.xml";
+            });
+        }
         const std::string abort = GetAbortMessage([] {
             AllReduceHelper helper(TopologyHelper(MakeStar(2)).Install());
             helper.SetAttribute("Bytes", UintegerValue(0));

@@ -18,6 +18,8 @@ NS_OBJECT_ENSURE_REGISTERED(RawTransport);
 namespace
 {
 
+const bool g_isNamed = NameTransport("raw", RawTransport::GetTypeId());
+
 constexpr uint16_t PROTOCOL_NUMBER = 0x86DD;
 /// What a point-to-point device adds to a packet.
 constexpr uint32_t PPP_BYTES = 2;
@@ -106,6 +108,12 @@ void
 RawTransport::Transmit(const Route& route, Ptr<Packet> packet)
 {
     route.port->Send(packet, route.port->GetBroadcast(), PROTOCOL_NUMBER);
+}
+
+bool
+RawTransport::UsesIp() const
+{
+    return false;
 }
 
 bool

@@ -30,10 +30,20 @@ class RawTransport : public DatagramTransport
     static TypeId GetTypeId();
 
     FrameFormat GetFrameFormat(uint32_t hops, uint32_t mtu) const override;
+    bool UsesIp() const override;
 
   protected:
     void DoOpen() override;
     void DoDispose() override;
+    void Transmit(const Route& route, Ptr<Packet> packet) override;
+
+    /**
+     * A packet has come to a node, which takes it or sends it on.
+     *
+     * @param node the node
+     * @param packet the packet, with its header
+     */
+    virtual void Arrive(NodeId node, Ptr<const Packet> packet);
 
   private:
     /// What one node does with packets that come in.
@@ -72,10 +82,7 @@ class RawTransport : public DatagramTransport
     };
 
     Route MakeRoute(const Path& path) override;
-    void Transmit(const Route& route, Ptr<Packet> packet) override;
     bool IsPathInHeader() const override;
-
-    void Arrive(NodeId node, Ptr<const Packet> packet);
 
     std::vector<Ptr<Forwarder>> m_forwarders; //!< by node
 };

@@ -25,6 +25,8 @@ NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
 namespace
 {
 
+const bool g_isNamed = NameTransport("tcp", TcpTransport::GetTypeId());
+
 constexpr uint32_t IP_AND_TCP_BYTES = 20 + 20;
 /// TCP's timestamps, padded.
 constexpr uint32_t TIMESTAMP_BYTES = 12;

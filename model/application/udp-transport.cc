@@ -16,6 +16,8 @@ NS_OBJECT_ENSURE_REGISTERED(UdpTransport);
 namespace
 {
 
+const bool g_isNamed = NameTransport("udp", UdpTransport::GetTypeId());
+
 constexpr uint32_t IP_AND_UDP_BYTES = 20 + 8;
 /// What a point-to-point device adds to a packet.
 constexpr uint32_t PPP_BYTES = 2;

@@ -30,10 +30,10 @@ class UdpTransport : public DatagramTransport
   protected:
     void DoOpen() override;
     void DoDispose() override;
+    void Transmit(const Route& route, Ptr<Packet> packet) override;
 
   private:
     Route MakeRoute(const Path& path) override;
-    void Transmit(const Route& route, Ptr<Packet> packet) override;
     bool IsPathInHeader() const override;
 
     void Read(Ptr<Socket> socket);
