@@ -6,6 +6,7 @@
 #include "allreduce-test-utils.h"
 #include "run-experiment.h"
 #include "run-options.h"
+#include "run-rows.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
@@ -29,6 +30,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -351,7 +353,7 @@ class WatchdogTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         std::vector<Link> links = star.GetLinks();
         links[1].errorRate = 1;
         const Topology dead = star.WithLinks("dead", links);
@@ -602,7 +604,7 @@ class SlowLinkTestCase : public DataCentreTestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(4);
+        const Topology star = MakeTestStar(4);
         for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
@@ -878,10 +880,35 @@ class BadRunOptionsTestCase : public TestCase
             });
         }
         const std::string abort = GetAbortMessage([] {
-            AllReduceHelper helper(TopologyHelper(MakeStar(2)).Install());
+            AllReduceHelper helper(TopologyHelper(MakeTestStar(2)).Install());
             helper.SetAttribute("Bytes", UintegerValue(0));
         });
         NS_TEST_EXPECT_MSG_EQ(Contains(abort, "Bytes"), true, "0 bytes: " << abort);
+    }
+};
+
+/// What the programs show of a row is in it.
+class ColumnsTestCase : public DataCentreTestCase
+{
+  public:
+    ColumnsTestCase()
+        : DataCentreTestCase("rows have a member for each column")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:2,0"), "ring", 1000);
+        const RunOptions options = MakeOptions("raw", "barrier");
+        const auto row = MakeRow(experiment, options, RunExperiment(experiment, options));
+        for (const auto& columns : {GetRunColumns(), GetCompareColumns()})
+        {
+            for (const ResultWriter::Column& column : columns)
+            {
+                NS_TEST_EXPECT_MSG_EQ(row.contains(column.key), true, column.key);
+            }
+        }
     }
 };
 
@@ -892,6 +919,7 @@ class SessionTestSuite : public TestSuite
         : TestSuite("allreduce-session", TestSuite::Type::UNIT)
     {
         AddTestCase(new BadRunOptionsTestCase);
+        AddTestCase(new ColumnsTestCase);
         AddTestCase(new ExactSumsTestCase("bcube:2,0", "greedy"));
         AddTestCase(new ExactSumsTestCase("bcube:3,0", "ring"));
         AddTestCase(new ExactSumsTestCase("bcube:5,0", "halving-doubling"));
