@@ -145,7 +145,7 @@ class CutOffTestCase : public DataCentreTestCase
     void CutOff(const std::string& transport, const std::string& sync)
     {
         const std::string what = transport + " " + sync;
-        const Experiment experiment = MakeExperiment(MakeStar(4), "greedy", 100000, 1);
+        const Experiment experiment = MakeExperiment(MakeTestStar(4), "greedy", 100000, 1);
         RunOptions options = MakeOptions(transport, sync);
         options.faults.fail = {"2-4@50us"};
         auto result = RunExperiment(experiment, options);

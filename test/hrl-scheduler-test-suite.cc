@@ -37,20 +37,6 @@ MakeStart(const Topology& topology, uint32_t chunksPerServer)
     return AllReduceState(topology, MakeRoots(topology.GetNServers(), chunksPerServer));
 }
 
-/// @return networks of all kinds, whole and damaged
-std::vector<Topology>
-MakeNetworks()
-{
-    std::vector<Topology> networks;
-    for (const char* spec : {"bcube:2,1", "bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3"})
-    {
-        networks.push_back(ParseTopology(spec));
-        networks.push_back(Degrade(ParseTopology(spec), 0.1, 2));
-        networks.push_back(MixCapacity(ParseTopology(spec), 0.3, 3));
-    }
-    return networks;
-}
-
 /// @brief The scheduler behind the hook, with policies that know nothing.
 class HrlSchedulerTestCase : public TestCase
 {
@@ -65,7 +51,7 @@ class HrlSchedulerTestCase : public TestCase
     {
         m_path = CreateTempDirFilename("policy-test.json");
         WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig(), {});
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeFamilies())
         {
             CheckPlans(topology);
             CheckOnline(topology);
@@ -170,7 +156,7 @@ class HrlSchedulerTestCase : public TestCase
 
     void CheckEdgeCases()
     {
-        const Topology pair = MakeLine(2);
+        const Topology pair = MakeTestLine(2);
         NS_TEST_ASSERT_MSG_EQ(Plan(*MakeHrl(), MakeStart(pair, 1)).rounds.size(), 2, "a pair");
         AllReduceState cut = MakeStart(pair, 1);
         cut.SetLinkUp(0, false);

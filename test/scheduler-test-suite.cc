@@ -183,7 +183,7 @@ class ProgressTestCase : public TestCase
         TestPlanner(uneven, "forest", 1, "tree 2 of");
         TestPlanner(uneven, "hrl", 1, "search 2 of");
         TestPlanner(uneven, "hrl", 3, "sample 2 of 3");
-        TestPlanner(MakeStar(3), "allreduce_tests::OneByOneScheduler", 1, "round 2");
+        TestPlanner(MakeTestStar(3), "allreduce_tests::OneByOneScheduler", 1, "round 2");
     }
 
     void TestParts()
@@ -222,7 +222,7 @@ class ProgressTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(isExpected, true, name << " says " << expected);
         NS_TEST_EXPECT_MSG_EQ(isShare, true, name << ": shares are from 0 to 1");
         const std::size_t nBefore = nCalls;
-        scheduler->NextRound(AllReduceState(MakeStar(4), MakeRoots(4, 1)));
+        scheduler->NextRound(AllReduceState(MakeTestStar(4), MakeRoots(4, 1)));
         NS_TEST_EXPECT_MSG_EQ(nCalls, nBefore, name << ": nobody listens any more");
     }
 };
@@ -239,7 +239,7 @@ class FactoryTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         const AllReduceSchedule schedule =
             Plan(*CreateScheduler("allreduce_tests::OneByOneScheduler"),
                  AllReduceState(star, MakeRoots(3, 1)));
@@ -355,7 +355,7 @@ class RoundBuilderTestCase : public TestCase
 
     void TestRefusals()
     {
-        const Topology line = MakeLine(4); // 0 - 1 - 2 - 3, no switches
+        const Topology line = MakeTestLine(4); // 0 - 1 - 2 - 3, no switches
         const AllReduceState state(line, {0, 3});
         RoundBuilder round(state);
         NS_TEST_EXPECT_MSG_EQ(round.GetNServers(), 4, "servers");
@@ -439,7 +439,7 @@ class MisbehaviorTestCase : public TestCase
 
     static std::string RunWith(std::vector<OwnRound> rounds)
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         const auto scheduler =
             DynamicCast<StubbornScheduler>(CreateScheduler("allreduce_tests::StubbornScheduler"));
         scheduler->rounds = std::move(rounds);
@@ -480,7 +480,7 @@ class DisconnectedTestCase : public TestCase
     /// The same after a link has broken.
     void TestCutOff()
     {
-        const Topology line = MakeLine(4);
+        const Topology line = MakeTestLine(4);
         for (const std::string& name : GetNamesWithoutLearning())
         {
             const auto scheduler = CreateScheduler(name);

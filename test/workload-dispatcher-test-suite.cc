@@ -264,7 +264,7 @@ class CircleTestCase : public DataCentreTestCase
 
     void DoRun() override
     {
-        const Topology star = MakeStar(4);
+        const Topology star = MakeTestStar(4);
         const auto scheduler = CreateObject<FixedScheduler>();
         scheduler->SetSchedule(MakePlan());
         for (const std::string& transport : GetTransportNames())
