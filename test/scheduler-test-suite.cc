@@ -181,8 +181,11 @@ class ProgressTestCase : public TestCase
         TestPlanner(uneven, "greedy", 1, "round");
         TestPlanner(uneven, "greedy", 3, "sample 2 of 3");
         TestPlanner(uneven, "forest", 1, "tree 2 of");
-        TestPlanner(uneven, "hrl", 1, "search 2 of");
-        TestPlanner(uneven, "hrl", 3, "sample 2 of 3");
+        const auto testPolicies = [&] {
+            TestPlanner(uneven, "hrl", 1, "search 2 of");
+            TestPlanner(uneven, "hrl", 3, "sample 2 of 3");
+        };
+        NS_TEST_EXPECT_MSG_EQ(GetError(testPolicies), "", "there are policies");
         TestPlanner(MakeTestStar(3), "allreduce_tests::OneByOneScheduler", 1, "round 2");
     }
 
