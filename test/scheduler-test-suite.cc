@@ -391,6 +391,10 @@ class RoundBuilderTestCase : public TestCase
     void TestNames()
     {
         NS_TEST_EXPECT_MSG_EQ(g_simpleType.GetName(), "allreduce_tests::Simple", "named");
+        const auto names = GetSchedulerNames();
+        NS_TEST_EXPECT_MSG_EQ(std::count(names.begin(), names.end(), g_simpleType.GetName()),
+                              0,
+                              "not a short name");
         for (const char* name : {"greedy", "allreduce_tests::Simple", "ns3::Object"})
         {
             const auto message = GetAbortMessage([&] { RegisterScheduler<SimpleScheduler>(name); });
