@@ -538,13 +538,12 @@ class ChoicesTestCase : public TestCase
                       const AllReduceState& state,
                       const NaiveTrees& trees)
     {
-        state.FindLegalChunks(sender, receiver, BROADCAST, m_chunks);
-        if (!m_chunks.empty())
-        {
-            return true;
-        }
         for (ChunkId chunk = 0; chunk < problem.GetNChunks(); ++chunk)
         {
+            if (state.GetFinals().Test(sender, chunk) && !state.GetExpected().Test(receiver, chunk))
+            {
+                return true;
+            }
             if (problem.parents[chunk][sender] == receiver && trees.IsReady(sender, chunk))
             {
                 return true;
@@ -554,7 +553,6 @@ class ChoicesTestCase : public TestCase
     }
 
     std::vector<uint32_t> m_items; //!< of the present sender
-    std::vector<ChunkId> m_chunks; //!< likewise
     uint64_t m_nChoices{0};        //!< that were looked at
 };
 

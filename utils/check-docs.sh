@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Checks the texts: runs the shell commands and compiles the C++ of README.md and doc/tutorial.rst, looks for
+# Checks the texts: runs the shell commands and compiles the C++ of README.md and of pages of the manual, looks for
 # the files that they name, lets codespell, Sphinx and Doxygen complain, and draws the plots. Expects the standalone build.
 #
-# A block of code may have a comment before it (in README.md <!-- ... -->, in doc/tutorial.rst .. ...):
+# A block of code may have a comment before it (in README.md <!-- ... -->, in the manual .. ...):
 #   file: NAME        the block is the file NAME, for the blocks after it
 #   not run: REASON   the block is left out
-# Blocks are run in order, each in a shell of its own, in a folder that looks like the root of the module.
+# Blocks are run in order, each in a shell of its own, in a folder that looks like the root of the module. What a
+# block of text shows has been printed by the command before it. So have the numbers of a paragraph with the comment
+#   numbers: here     (by the command before it)
+#   numbers: COMMAND  (by this one)
+# and those of a table with the comment
+#   table: COMMAND    (rows of JSON; see utils/check-numbers.py)
 
 set -euo pipefail
 # shellcheck source=utils/setup.sh
@@ -27,8 +32,8 @@ import textwrap
 
 text, folder = sys.argv[1:]
 lines = open(text).read().split("\n")
-comment = re.compile(r"(?:<!--|\.\.) (file|not run): (.*?)(?: -->)?$")
-language_of = {"bash": "sh", "sh": "sh", "cpp": "cpp"}
+comment = re.compile(r"(?:<!--|\.\.) (file|not run|numbers|table): (.*?)(?: -->)?$")
+language_of = {"bash": "sh", "sh": "sh", "cpp": "cpp", "text": "text"}
 blocks = []
 mark = None
 i = 0
@@ -41,6 +46,14 @@ while i < len(lines):
     begin = i
     if found:
         mark = found.groups()
+        if mark[0] in ("numbers", "table"):
+            while i < len(lines) and not lines[i]:
+                i += 1
+            begin = i
+            while i < len(lines) and lines[i]:
+                i += 1
+            blocks.append((mark[0], mark[1], "\n".join(lines[begin:i]) + "\n"))
+            mark = None
         continue
     if fence:
         while lines[i] != "```":
@@ -73,9 +86,21 @@ make_file()
     [[ ! -e $2 ]] && mkdir -p "$(dirname "$2")" && cp "$1" "$2"
 }
 
+# What it prints is kept for the blocks that show it.
 run_block()
 {
-    (cd "$1" && limited bash -euxo pipefail "$2")
+    (cd "$1" && limited bash -euxo pipefail "$2" 2>&1 | tee "$scratch/output")
+}
+
+# Usage: same_numbers KIND BLOCK ROOT COMMAND
+same_numbers()
+{
+    local output=$scratch/output
+    if [[ $4 != here ]]; then
+        output=$scratch/output-of-comment
+        (cd "$3" && limited bash -euo pipefail -c "$4") >"$output"
+    fi
+    "$module_dir/utils/check-numbers.py" "$1" "$2" "$output"
 }
 
 # What has no include is the body of a function in a simulation script.
@@ -121,6 +146,8 @@ check_blocks()
         file) check "$text: $place is new" make_file "$scratch/code" "$root/$place" ;;
         sh) check "$place runs" run_block "$root" "$scratch/code" ;;
         cpp) check "$place compiles" compile_block "$scratch/code" ;;
+        text) check "$place is printed" same_numbers lines "$scratch/code" "$root" here ;;
+        numbers | table) check "$text: numbers of $place" same_numbers "$kind" "$scratch/code" "$root" "$place" ;;
         esac
     done
 }
@@ -159,39 +186,42 @@ figures_shown()
     return "$status"
 }
 
-# In ns-3's own documentation the manual's pages get |ns3| from ns-3's replace.txt.
-sphinx()
+# Every link within the manual leads somewhere. Those to other hosts are not tried: CI has no internet.
+links_lead_somewhere()
 {
-    local source=$scratch/sphinx
-    mkdir "$source"
-    cp -r "$module_dir"/doc/. "$source"
-    printf 'allreduce\n=========\n\n.. toctree::\n\n   allreduce\n' >"$source/index.rst"
-    echo "rst_prolog = '.. |ns3| replace:: *ns-3*'" >"$source/conf.py"
-    sed -i '/replace.txt/d' "$source"/*.rst
-    limited sphinx-build -q -n -W --keep-going -b html "$source" "$scratch/sphinx-html"
-}
+    python3 - "$scratch/html" <<'END'
+import html.parser
+import pathlib
+import sys
+import urllib.parse
 
-# What overrides a function of ns-3 is documented there.
-doxygen_public()
-{
-    local headers
-    headers=$(sed -n '/^set(.*header_files/,/^)/s/^ *\(.*\.h\)$/\1/p' CMakeLists.txt | xargs)
-    [[ -n $headers ]] || return 1
-    cat >"$scratch/Doxyfile" <<END
-PROJECT_NAME = allreduce
-INPUT = $headers examples/common
-OUTPUT_DIRECTORY = $scratch/doxygen
-GENERATE_LATEX = NO
-HAVE_DOT = NO
-QUIET = YES
-WARN_NO_PARAMDOC = YES
-WARN_LOGFILE = $scratch/doxygen.log
+root = pathlib.Path(sys.argv[1])
+wrong = []
+
+
+class Links(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            address = urllib.parse.urlsplit(value or "")
+            if name in ("href", "src") and not address.scheme and not address.netloc and address.path:
+                target = self.page.parent / urllib.parse.unquote(address.path)
+                if not target.exists():
+                    wrong.append(f"{self.page.relative_to(root)}: no {value}")
+
+
+pages = [page for page in root.glob("*.html")]
+assert len(pages) > 5
+for page in pages:
+    parser = Links()
+    parser.page = page
+    parser.feed(page.read_text())
+print(*wrong, sep="\n")
+sys.exit(1 if wrong else 0)
 END
-    limited doxygen "$scratch/Doxyfile" >/dev/null
-    ! grep warning "$scratch/doxygen.log" | grep -v ' override (function) of ' | sort -u | grep .
 }
 
 check_blocks README.md
+check_blocks doc/allreduce-schedulers.rst
 if [[ -x $build_dir/bin/allreduce-train ]]; then
     check_blocks doc/tutorial.rst
 else
@@ -201,15 +231,19 @@ for text in "${texts[@]}"; do
     check "$text names what is there" names_exist "$text"
 done
 check "figures are shown" figures_shown
-for tool in codespell sphinx-build doxygen gnuplot; do
+if command -v sphinx-build >/dev/null && command -v doxygen >/dev/null; then
+    check "the manual and the classes as HTML, without warnings" limited doc/make-html.sh "$scratch/html"
+    check "links of the manual" links_lead_somewhere
+else
+    skip "the manual as HTML: there is no Sphinx or no Doxygen"
+fi
+for tool in codespell gnuplot; do
     command -v "$tool" >/dev/null || {
         skip "$tool: not installed"
         continue
     }
     case $tool in
     codespell) check "codespell" spelled ;;
-    sphinx-build) check "Sphinx without warnings" sphinx ;;
-    doxygen) check "Doxygen without warnings" doxygen_public ;;
     gnuplot) check "figures can be made" limited doc/make-figures.sh "$scratch/figures" plots ;;
     esac
 done

@@ -4,8 +4,9 @@
 
 #include "allreduce-data.h"
 
+#include "ns3/bit-mix.h"
+
 #include <algorithm>
-#include <cstring>
 
 namespace ns3::allreduce
 {
@@ -14,17 +15,6 @@ namespace
 {
 
 constexpr std::size_t WORD_BYTES = sizeof(uint64_t);
-
-/// The next number of SplitMix64.
-uint64_t
-NextRandom(uint64_t& state)
-{
-    state += 0x9e3779b97f4a7c15;
-    uint64_t x = state;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
 
 /// Reads an integer of up to eight bytes, the lowest first.
 uint64_t
@@ -82,10 +72,10 @@ Bytes
 AllReduceData::MakeFirst(NodeId server, ChunkId chunk) const
 {
     Bytes data(m_chunkBytes[chunk]);
-    uint64_t random = uint64_t{server} << 32 | chunk;
-    for (std::size_t at = 0; at < data.size(); at += WORD_BYTES)
+    uint64_t state = uint64_t{server} << 32 | chunk;
+    for (std::size_t at = 0; at < data.size(); at += WORD_BYTES, state += SPLIT_MIX_STEP)
     {
-        WriteWord(&data[at], NextRandom(random), std::min(WORD_BYTES, data.size() - at));
+        WriteWord(&data[at], MixBits(state), std::min(WORD_BYTES, data.size() - at));
     }
     return data;
 }

@@ -15,10 +15,15 @@ namespace ns3::allreduce
 {
 
 NS_LOG_COMPONENT_DEFINE("AllReduceDatagramTransport");
+NS_OBJECT_ENSURE_REGISTERED(DatagramHeader);
 NS_OBJECT_ENSURE_REGISTERED(DatagramTransport);
 
 namespace
 {
+
+constexpr uint32_t FIXED_BYTES = 1 + 1 + 3 * 4;
+constexpr uint32_t NODE_BYTES = 4;
+constexpr uint32_t GAP_BYTES = 2 * 4;
 
 /// By how much the wait for news can grow.
 constexpr uint32_t MOST_BACKOFF = 8;
@@ -31,6 +36,82 @@ constexpr uint32_t MANY_ATTEMPTS = 16;
 uint32_t g_nextSession = 0;
 
 } // namespace
+
+TypeId
+DatagramHeader::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::DatagramHeader")
+                            .SetParent<Header>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<DatagramHeader>();
+    return tid;
+}
+
+TypeId
+DatagramHeader::GetInstanceTypeId() const
+{
+    return GetTypeId();
+}
+
+uint32_t
+DatagramHeader::GetSize(uint32_t nNodes)
+{
+    return FIXED_BYTES + NODE_BYTES * nNodes;
+}
+
+uint32_t
+DatagramHeader::GetSerializedSize() const
+{
+    return GetSize(path.size()) + (kind == ACK ? GAP_BYTES : 0);
+}
+
+void
+DatagramHeader::Serialize(Buffer::Iterator start) const
+{
+    start.WriteU8(kind);
+    start.WriteU8(path.size());
+    start.WriteHtonU32(session);
+    start.WriteHtonU32(transfer);
+    start.WriteHtonU32(sequence);
+    for (const NodeId node : path)
+    {
+        start.WriteHtonU32(node);
+    }
+    if (kind == ACK)
+    {
+        start.WriteHtonU32(gapBegin);
+        start.WriteHtonU32(gapEnd);
+    }
+}
+
+uint32_t
+DatagramHeader::Deserialize(Buffer::Iterator start)
+{
+    kind = static_cast<Kind>(start.ReadU8());
+    path.resize(start.ReadU8());
+    session = start.ReadNtohU32();
+    transfer = start.ReadNtohU32();
+    sequence = start.ReadNtohU32();
+    for (NodeId& node : path)
+    {
+        node = start.ReadNtohU32();
+    }
+    if (kind == ACK)
+    {
+        gapBegin = start.ReadNtohU32();
+        gapEnd = start.ReadNtohU32();
+    }
+    return GetSerializedSize();
+}
+
+void
+DatagramHeader::Print(std::ostream& os) const
+{
+    os << (kind == ACK     ? "ACK"
+           : kind == PROBE ? "PROBE"
+                           : "DATA")
+       << " session " << session << " transfer " << transfer << " sequence " << sequence;
+}
 
 TypeId
 DatagramTransport::GetTypeId()
@@ -83,12 +164,12 @@ DatagramTransport::Send(const Transfer& transfer)
     const Time wait = FindTurn(*flow) - Simulator::Now();
     if (wait.IsStrictlyPositive())
     {
-        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendBurst, this, transfer.id);
+        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendNext, this, transfer.id);
     }
     m_flows[transfer.id] = std::move(flow);
     if (wait.IsZero())
     {
-        SendBurst(transfer.id);
+        SendNext(transfer.id);
     }
 }
 
@@ -121,29 +202,25 @@ DatagramTransport::FindTurn(const Flow& flow)
 }
 
 void
-DatagramTransport::SendBurst(TransferId id)
+DatagramTransport::SendNext(TransferId id)
 {
     Flow& flow = *m_flows.at(id);
-    const uint32_t limit =
-        std::min({flow.nPackets, flow.nAcked + flow.window, flow.nSent + m_burst});
-    if (flow.nSent == limit)
+    if (flow.nSent == flow.nPackets)
     {
-        if (flow.nSent == flow.nPackets)
-        {
-            m_sent(id);
-        }
-        return; // Unless this was the end, the next acknowledgement goes on.
+        m_sent(id);
+        return;
     }
-    const uint64_t end = std::min(uint64_t{limit} * flow.format.payload, flow.transfer.bytes);
-    const uint64_t bytes = end - uint64_t{flow.nSent} * flow.format.payload;
-    const double bits = 8.0 * flow.format.GetWireBytes(bytes);
-    while (flow.nSent < limit)
+    if (flow.nSent == flow.nAcked + flow.window)
     {
-        SendData(flow, flow.nSent++, DatagramHeader::DATA);
+        return; // The next acknowledgement goes on.
     }
+    const uint64_t left = flow.transfer.bytes - uint64_t{flow.nSent} * flow.format.payload;
+    const double bits =
+        8.0 * flow.format.GetWireBytes(std::min<uint64_t>(flow.format.payload, left));
+    SendData(flow, flow.nSent++, DatagramHeader::DATA);
     flow.lastNews = Simulator::Now();
     flow.pacer = Simulator::Schedule(Seconds(bits / flow.transfer.rateBps),
-                                     &DatagramTransport::SendBurst,
+                                     &DatagramTransport::SendNext,
                                      this,
                                      id);
 }
@@ -287,7 +364,7 @@ DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
     }
     if (flow.pacer.IsExpired() && flow.nSent < flow.nPackets)
     {
-        SendBurst(id);
+        SendNext(id);
     }
 }
 

@@ -6,16 +6,59 @@
 #define ALLREDUCE_DATAGRAM_TRANSPORT_H
 
 #include "allreduce-transport.h"
-#include "datagram-header.h"
 
 #include "ns3/event-id.h"
+#include "ns3/header.h"
 #include "ns3/packet.h"
 
+#include <boost/container/small_vector.hpp>
 #include <memory>
 #include <unordered_map>
 
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief What precedes the data in a packet of the transports raw and udp.
+ */
+class DatagramHeader : public Header
+{
+  public:
+    /// What a packet is.
+    enum Kind : uint8_t
+    {
+        DATA,  //!< carries data
+        PROBE, //!< carries data and asks for an acknowledgement that names what is missing
+        ACK    //!< says what has arrived
+    };
+
+    /// The nodes of a path; those of usual length need no heap.
+    using Hops = boost::container::small_vector<NodeId, 8>;
+
+    Kind kind{DATA};      //!< what the packet is
+    uint32_t session{0};  //!< whose packet it is
+    uint32_t transfer{0}; //!< the transfer it belongs to
+    uint32_t sequence{0}; //!< data: its number; ACK: all before this have arrived
+    uint32_t gapBegin{0}; //!< ACK: the first packet of a gap
+    uint32_t gapEnd{0};   //!< ACK: the packet after the gap; gapBegin if there is none
+    Hops path;            //!< raw: the nodes to pass, both ends included
+
+    /// @return the TypeId
+    static TypeId GetTypeId();
+    TypeId GetInstanceTypeId() const override;
+    uint32_t GetSerializedSize() const override;
+    void Serialize(Buffer::Iterator start) const override;
+    uint32_t Deserialize(Buffer::Iterator start) override;
+    void Print(std::ostream& os) const override;
+
+    /**
+     * @param nNodes number of nodes in the path
+     * @return bytes that the header of a packet with data takes
+     */
+    static uint32_t GetSize(uint32_t nNodes);
+};
 
 /**
  * @ingroup allreduce
@@ -82,7 +125,7 @@ class DatagramTransport : public AllReduceTransport
         uint32_t nSent{0};           //!< packets sent at least once
         uint32_t nAcked{0};          //!< all before this are known to have arrived
         Time lastNews;               //!< when something was heard or sent for the first time
-        EventId pacer;               //!< sends the next burst
+        EventId pacer;               //!< sends the next packet
         EventId timer;               //!< looks whether there was news
         std::vector<bool> arrived;   //!< by packet, at the receiver
         uint32_t nArrived{0};        //!< packets that have arrived
@@ -113,7 +156,7 @@ class DatagramTransport : public AllReduceTransport
 
     void SetTimes(Flow& flow);
     Time FindTurn(const Flow& flow);
-    void SendBurst(TransferId id);
+    void SendNext(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
     void ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Packet> packet);
@@ -125,7 +168,6 @@ class DatagramTransport : public AllReduceTransport
 
     uint32_t m_sessionNumber;                                      //!< see GetSessionNumber
     uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
-    uint32_t m_burst{1};                                           //!< attribute Burst
     uint64_t m_nResent{0};                                         //!< packets sent again
     Time m_longestTimeout;                                         //!< of all flows so far
     std::unordered_map<DirectedLinkId, Time> m_nextTurns;          //!< by port: see FindTurn

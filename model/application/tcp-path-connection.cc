@@ -4,11 +4,17 @@
 
 #include "tcp-path-connection.h"
 
+#include "ns3/data-rate.h"
 #include "ns3/inet-socket-address.h"
+#include "ns3/object-factory.h"
 #include "ns3/packet.h"
+#include "ns3/rtt-estimator.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-recovery-ops.h"
 #include "ns3/tcp-socket-factory.h"
+#include "ns3/tcp-tx-buffer.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -19,6 +25,8 @@
 
 namespace ns3::allreduce
 {
+
+NS_OBJECT_ENSURE_REGISTERED(PacedTcpSocket);
 
 namespace
 {
@@ -34,7 +42,62 @@ GetLocalPort(Ptr<Socket> socket)
     return InetSocketAddress::ConvertFrom(address).GetPort();
 }
 
+/// @return an object of the type that an attribute of a node's TCP names
+template <class T>
+Ptr<T>
+MakeOfType(Ptr<TcpL4Protocol> tcp, const std::string& attribute)
+{
+    TypeIdValue type;
+    tcp->GetAttribute(attribute, type);
+    ObjectFactory factory;
+    factory.SetTypeId(type.Get());
+    return factory.Create<T>();
+}
+
 } // namespace
+
+TypeId
+PacedTcpSocket::GetTypeId()
+{
+    static TypeId tid = TypeId("ns3::allreduce::PacedTcpSocket")
+                            .SetParent<TcpSocketBase>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<PacedTcpSocket>();
+    return tid;
+}
+
+Ptr<PacedTcpSocket>
+PacedTcpSocket::Make(Ptr<Node> node)
+{
+    const auto tcp = node->GetObject<TcpL4Protocol>();
+    const auto socket = CreateObject<PacedTcpSocket>();
+    socket->SetNode(node);
+    socket->SetTcp(tcp);
+    socket->SetRtt(MakeOfType<RttEstimator>(tcp, "RttEstimatorType"));
+    socket->SetCongestionControlAlgorithm(MakeOfType<TcpCongestionOps>(tcp, "SocketType"));
+    socket->SetRecoveryAlgorithm(MakeOfType<TcpRecoveryOps>(tcp, "RecoveryType"));
+    tcp->AddSocket(socket);
+    return socket;
+}
+
+void
+PacedTcpSocket::SetPacingRate(uint64_t rateBps)
+{
+    // Delayed acknowledgements make round trips look long; only the given rate shall count.
+    constexpr uint16_t MANY_PERCENT = 60000;
+    m_tcb->m_pacing = true;
+    m_tcb->m_paceInitialWindow = true;
+    m_tcb->m_pacingSsRatio = MANY_PERCENT;
+    m_tcb->m_pacingCaRatio = MANY_PERCENT;
+    m_tcb->m_maxPacingRate = DataRate(rateBps);
+    m_tcb->m_pacingRate = DataRate(rateBps);
+}
+
+uint32_t
+PacedTcpSocket::GetNUnsent() const
+{
+    return m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence);
+}
 
 TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
                                      const Path& path,

@@ -6,17 +6,50 @@
 #define ALLREDUCE_TCP_PATH_CONNECTION_H
 
 #include "allreduce-transport.h"
-#include "paced-tcp-socket.h"
 
 #include "ns3/event-id.h"
+#include "ns3/node.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/socket.h"
+#include "ns3/tcp-socket-base.h"
 
 #include <deque>
 #include <list>
 
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief ns-3's TCP socket with a pacing rate that can be changed while it sends.
+ *
+ * ns-3 takes the rate from the defaults when a socket is made and lets nobody reach it later.
+ */
+class PacedTcpSocket : public TcpSocketBase
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId();
+
+    /**
+     * Make a socket as the node's TCP makes them.
+     *
+     * @param node the node
+     * @return the socket
+     */
+    static Ptr<PacedTcpSocket> Make(Ptr<Node> node);
+
+    /**
+     * Send no faster than this from now on.
+     *
+     * @param rateBps bit/s of data
+     */
+    void SetPacingRate(uint64_t rateBps);
+
+    /// @return bytes that were written and have not been sent yet
+    uint32_t GetNUnsent() const;
+};
 
 /**
  * @ingroup allreduce

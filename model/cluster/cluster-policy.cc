@@ -4,15 +4,16 @@
 
 #include "cluster-policy.h"
 
-#include "drf-policy.h"
 #include "gadget-policy.h"
-#include "queue-policy.h"
-#include "sjf-bco-policy.h"
 
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
+#include <numeric>
+#include <queue>
+#include <random>
+#include <tuple>
 
 namespace ns3::allreduce
 {
@@ -72,38 +73,6 @@ RemoveChanged(RingPlacement& placement, const std::vector<RingSize>& sizes)
     return missing;
 }
 
-/// A policy as users name it.
-struct NamedPolicy
-{
-    const char* name;                                      //!< its name
-    std::unique_ptr<ClusterPolicy> (*make)(uint64_t seed); //!< makes it
-};
-
-/// For policies without chance.
-template <typename Policy>
-std::unique_ptr<ClusterPolicy>
-Make(uint64_t)
-{
-    return std::make_unique<Policy>();
-}
-
-template <QueuePolicy::Order ORDER>
-std::unique_ptr<ClusterPolicy>
-MakeQueue(uint64_t seed)
-{
-    return std::make_unique<QueuePolicy>(ORDER, seed);
-}
-
-const NamedPolicy POLICIES[] = {
-    {"gadget", Make<GadgetPolicy>},
-    {"fifo", MakeQueue<QueuePolicy::Order::ARRIVAL>},
-    {"srf", MakeQueue<QueuePolicy::Order::REMAINING>},
-    {"las", MakeQueue<QueuePolicy::Order::ATTAINED>},
-    {"drf", Make<DrfPolicy>},
-    {"random", MakeQueue<QueuePolicy::Order::RANDOM>},
-    {"sjf-bco", Make<SjfBcoPolicy>},
-};
-
 } // namespace
 
 void
@@ -150,6 +119,317 @@ ResizeRings(RingPlacement& placement,
     }
     return refused;
 }
+
+namespace
+{
+
+/// Gives a job the largest useful ring that fits on one server, if there is room at all.
+void
+PlaceOnOneServer(const ClusterPolicy::World& world, JobId job, uint32_t limit)
+{
+    const JobState& state = (*world.jobs)[job];
+    uint32_t workers = state.FindUsefulWorkers(limit);
+    while (workers > 0 && !world.placement->Place(job, workers, state.job->bandwidthBps))
+    {
+        workers = state.FindUsefulWorkers(workers / 2);
+    }
+}
+
+/// Gives jobs rings of the sizes that a policy wants; a ring that the network refuses shrinks to
+/// what one server has room for, and GPUs left over go to the jobs of a queue that have no ring.
+void
+PlaceRings(const ClusterPolicy::World& world,
+           const std::vector<RingSize>& sizes,
+           const std::vector<JobId>& queue)
+{
+    RingPlacement& placement = *world.placement;
+    for (const RingSize& refused : ResizeRings(placement, *world.jobs, sizes))
+    {
+        PlaceOnOneServer(world, refused.job, refused.workers / 2);
+    }
+    for (auto job = queue.begin(); job != queue.end() && placement.GetNFreeGpus() > 0; ++job)
+    {
+        if (!placement.Find(*job))
+        {
+            PlaceOnOneServer(world, *job, placement.GetNFreeGpus());
+        }
+    }
+}
+
+/**
+ * Puts the jobs in an order in every slot, and gives each in turn as many workers as it can
+ * use, as long as there are GPUs.
+ */
+class QueuePolicy : public ClusterPolicy
+{
+  public:
+    /// Who comes first.
+    enum class Order
+    {
+        ARRIVAL,   //!< first in, first out
+        REMAINING, //!< shortest remaining first: least GPU time left
+        ATTAINED,  //!< least attained service: fewest worker-slots held so far
+        RANDOM     //!< anyone
+    };
+
+    QueuePolicy(Order order, uint64_t seed)
+        : m_order(order),
+          m_random(seed)
+    {
+    }
+
+    void Allocate(uint32_t slot) override
+    {
+        const std::vector<JobId> queue = MakeQueue();
+        std::vector<RingSize> sizes;
+        uint32_t budget = m_world.placement->GetNGpus();
+        for (auto job = queue.begin(); job != queue.end() && budget > 0; ++job)
+        {
+            const uint32_t workers = GetState(*job).FindUsefulWorkers(budget);
+            if (workers > 0)
+            {
+                sizes.push_back({*job, workers});
+                budget -= workers;
+            }
+        }
+        PlaceRings(m_world, sizes, queue);
+    }
+
+  private:
+    /// @return the number by which jobs are ordered, the least first
+    double GetKey(JobId job)
+    {
+        const JobState& state = GetState(job);
+        switch (m_order)
+        {
+        case Order::ARRIVAL:
+            return state.job->arrivalSlot;
+        case Order::REMAINING:
+            return state.GetRemaining() * (state.job->forwardSeconds + state.job->backwardSeconds +
+                                           state.job->overheadSeconds);
+        case Order::ATTAINED:
+            return state.workerSlots;
+        case Order::RANDOM:
+            return m_random();
+        }
+        return 0;
+    }
+
+    std::vector<JobId> MakeQueue()
+    {
+        std::vector<std::pair<double, JobId>> keyed;
+        for (const JobId job : m_active)
+        {
+            keyed.emplace_back(GetKey(job), job);
+        }
+        std::sort(keyed.begin(), keyed.end());
+        std::vector<JobId> queue;
+        for (const auto& [key, job] : keyed)
+        {
+            queue.push_back(job);
+        }
+        return queue;
+    }
+
+    Order m_order;            //!< who comes first
+    std::mt19937_64 m_random; //!< chance
+};
+
+/// A job that can take another worker.
+struct Claim
+{
+    double share;      //!< its dominant share
+    uint64_t attained; //!< worker-slots that it has had so far
+    std::size_t index; //!< its place among the active jobs
+    double growth;     //!< by how much a worker raises the share
+    uint32_t workers;  //!< that it has
+    uint32_t most;     //!< that it can use
+
+    /// @return whether the other claim comes first: equal shares go to who has had less
+    bool operator<(const Claim& other) const
+    {
+        return std::tie(share, attained, index) >
+               std::tie(other.share, other.attained, other.index);
+    }
+};
+
+/**
+ * Dominant-resource fairness: workers are given one by one to the job with the least
+ * dominant share.
+ *
+ * A job's shares are its part of all GPUs, and that of all bandwidth if each of its workers
+ * reserves a hop; the larger one is dominant. Where jobs outnumber GPUs, those that have had least
+ * come first.
+ */
+class DrfPolicy : public ClusterPolicy
+{
+  public:
+    void Allocate(uint32_t slot) override
+    {
+        PlaceRings(m_world, FillProgressively(), m_active);
+    }
+
+  private:
+    std::vector<RingSize> FillProgressively() const
+    {
+        const RingPlacement& placement = *m_world.placement;
+        std::priority_queue<Claim> claims;
+        for (std::size_t i = 0; i < m_active.size(); ++i)
+        {
+            const JobState& state = GetState(m_active[i]);
+            const double growth =
+                std::max(1.0 / placement.GetNGpus(),
+                         double(state.job->bandwidthBps) /
+                             std::max<uint64_t>(1, placement.GetReservableBps())) /
+                state.job->weight;
+            claims.push({0,
+                         state.workerSlots,
+                         i,
+                         growth,
+                         0,
+                         state.FindUsefulWorkers(state.job->maxWorkers)});
+        }
+        std::vector<RingSize> sizes(m_active.size());
+        for (uint32_t budget = placement.GetNGpus(); budget > 0 && !claims.empty();)
+        {
+            Claim claim = claims.top();
+            claims.pop();
+            if (claim.workers < claim.most)
+            {
+                ++claim.workers;
+                claim.share += claim.growth;
+                sizes[claim.index] = {m_active[claim.index], claim.workers};
+                claims.push(claim);
+                --budget;
+            }
+        }
+        sizes.erase(std::remove_if(sizes.begin(),
+                                   sizes.end(),
+                                   [](const RingSize& size) { return size.workers == 0; }),
+                    sizes.end());
+        return sizes;
+    }
+};
+
+/// Up to so many workers a ring is small: it fits into the follow-up's smallest server.
+constexpr uint32_t SMALL_RING = 4;
+
+/**
+ * SJF-BCO after the follow-up: smallest job first, placed so that contention and the number
+ * of servers balance.
+ *
+ * Jobs get all the workers they ask for, or wait, and keep them until they finish. Small rings are
+ * packed into servers that are in use already; large ones take the servers with most room. Nothing
+ * is reserved: rings that share a link slow each other down as GetContendedBandwidth says.
+ */
+class SjfBcoPolicy : public ClusterPolicy
+{
+  public:
+    void AddJob(JobId job) override
+    {
+        ClusterPolicy::AddJob(job);
+        const auto size = [this](JobId id) {
+            const JobState& state = GetState(id);
+            const uint32_t workers = GetRequest(id);
+            const double slots =
+                double(state.job->targetIterations) / std::max(1u, state.rates[workers]);
+            return std::make_tuple(workers, slots, id);
+        };
+        const auto place =
+            std::upper_bound(m_waiting.begin(), m_waiting.end(), job, [&](JobId x, JobId y) {
+                return size(x) < size(y);
+            });
+        m_waiting.insert(place, job);
+    }
+
+    void Allocate(uint32_t slot) override
+    {
+        const auto isPlaced = [this](JobId job) {
+            RingPlacement& placement = *m_world.placement;
+            const uint32_t workers = GetRequest(job);
+            return workers <= placement.GetNFreeGpus() &&
+                   (placement.PlaceOn(job, ChooseServers(workers), 0) ||
+                    placement.Place(job, workers, 0));
+        };
+        // Whoever is larger than one that has to wait has to wait, too.
+        const auto end = std::find_if_not(m_waiting.begin(), m_waiting.end(), isPlaced);
+        m_waiting.erase(m_waiting.begin(), end);
+    }
+
+  private:
+    uint32_t GetRequest(JobId job) const
+    {
+        return std::min(GetState(job).job->maxWorkers, m_world.placement->GetNGpus());
+    }
+
+    std::vector<ServerShare> ChooseServers(uint32_t workers) const
+    {
+        const RingPlacement& placement = *m_world.placement;
+        const auto& gpus = m_world.cluster->gpus;
+        std::vector<NodeId> servers(gpus.size());
+        std::iota(servers.begin(), servers.end(), 0);
+        std::stable_sort(servers.begin(), servers.end(), [&](NodeId x, NodeId y) {
+            const uint32_t freeX = placement.GetNFreeGpus(x);
+            const uint32_t freeY = placement.GetNFreeGpus(y);
+            return workers > SMALL_RING ? freeX > freeY : freeX < freeY;
+        });
+        // A small ring is split only if no server has room for all of it.
+        const auto whole = std::find_if(servers.begin(), servers.end(), [&](NodeId server) {
+            return placement.GetNFreeGpus(server) >= workers;
+        });
+        if (workers <= SMALL_RING && whole != servers.end())
+        {
+            return {{*whole, workers}};
+        }
+        std::vector<ServerShare> shares;
+        for (const NodeId server : servers)
+        {
+            const uint32_t share = std::min(workers, placement.GetNFreeGpus(server));
+            if (share > 0)
+            {
+                shares.push_back({server, share});
+                workers -= share;
+            }
+        }
+        return shares;
+    }
+
+    std::vector<JobId> m_waiting; //!< jobs without a ring, the smallest first
+};
+
+/// A policy as users name it.
+struct NamedPolicy
+{
+    const char* name;                                      //!< its name
+    std::unique_ptr<ClusterPolicy> (*make)(uint64_t seed); //!< makes it
+};
+
+/// For policies without chance.
+template <typename Policy>
+std::unique_ptr<ClusterPolicy>
+Make(uint64_t)
+{
+    return std::make_unique<Policy>();
+}
+
+template <QueuePolicy::Order ORDER>
+std::unique_ptr<ClusterPolicy>
+MakeQueue(uint64_t seed)
+{
+    return std::make_unique<QueuePolicy>(ORDER, seed);
+}
+
+const NamedPolicy POLICIES[] = {
+    {"gadget", Make<GadgetPolicy>},
+    {"fifo", MakeQueue<QueuePolicy::Order::ARRIVAL>},
+    {"srf", MakeQueue<QueuePolicy::Order::REMAINING>},
+    {"las", MakeQueue<QueuePolicy::Order::ATTAINED>},
+    {"drf", Make<DrfPolicy>},
+    {"random", MakeQueue<QueuePolicy::Order::RANDOM>},
+    {"sjf-bco", Make<SjfBcoPolicy>},
+};
+
+} // namespace
 
 std::vector<std::string>
 GetClusterPolicyNames()

@@ -83,13 +83,6 @@ GadgetPolicy::AddJob(JobId job)
     }
 }
 
-void
-GadgetPolicy::RemoveJob(JobId job)
-{
-    // Its step in the heap is dropped when it comes to the top: nothing is left to gain.
-    ClusterPolicy::RemoveJob(job);
-}
-
 std::optional<double>
 GadgetPolicy::GetSlotBound() const
 {

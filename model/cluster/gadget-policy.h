@@ -73,7 +73,6 @@ class GadgetPolicy : public ClusterPolicy
 {
   public:
     void AddJob(JobId job) override;
-    void RemoveJob(JobId job) override;
     void Allocate(uint32_t slot) override;
     std::optional<double> GetSlotBound() const override;
 
@@ -124,11 +123,13 @@ class GadgetPolicy : public ClusterPolicy
     double GetGain() const;
 
     std::vector<Candidate> m_candidates; //!< by job
-    std::priority_queue<Step> m_waiting; //!< first steps; their densities may be out of date
-    std::priority_queue<Step> m_next;    //!< further steps of jobs that have taken some
-    std::vector<JobId> m_touched;        //!< jobs that left m_waiting in this slot
-    std::optional<Refusal> m_refusal;    //!< the first one
-    double m_bound{0};                   //!< see GetSlotBound
+    /// First steps; their densities may be out of date. That of a job that has finished is dropped
+    /// when it comes to the top: nothing is left to gain.
+    std::priority_queue<Step> m_waiting;
+    std::priority_queue<Step> m_next; //!< further steps of jobs that have taken some
+    std::vector<JobId> m_touched;     //!< jobs that left m_waiting in this slot
+    std::optional<Refusal> m_refusal; //!< the first one
+    double m_bound{0};                //!< see GetSlotBound
 };
 
 } // namespace ns3::allreduce

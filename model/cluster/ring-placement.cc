@@ -5,6 +5,7 @@
 #include "ring-placement.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace ns3::allreduce
 {
@@ -16,6 +17,95 @@ namespace
 constexpr std::size_t MOST_ATTEMPTS = 8;
 
 } // namespace
+
+FreePathSearch::FreePathSearch(const Topology& topology, const std::vector<uint64_t>& freeBps)
+    : m_topology(topology),
+      m_freeBps(freeBps),
+      m_seen(topology.GetNNodes(), 0),
+      m_parent(topology.GetNNodes(), 0),
+      m_isBlocked(topology.GetNNodes(), false)
+{
+}
+
+void
+FreePathSearch::SetBlocked(const std::vector<NodeId>& nodes)
+{
+    for (const NodeId node : m_blocked)
+    {
+        m_isBlocked[node] = false;
+    }
+    m_blocked = nodes;
+    for (const NodeId node : m_blocked)
+    {
+        m_isBlocked[node] = true;
+    }
+}
+
+bool
+FreePathSearch::IsSeen(NodeId node) const
+{
+    return m_seen[node] == m_search;
+}
+
+void
+FreePathSearch::See(NodeId node, NodeId parent)
+{
+    m_seen[node] = m_search;
+    m_parent[node] = parent;
+    m_queue.push_back(node);
+}
+
+Path
+FreePathSearch::FindNearest(NodeId from, uint64_t bandwidthBps, const Score& score)
+{
+    ++m_search;
+    m_queue.clear();
+    See(from, from);
+    std::size_t levelBegin = 0;
+    std::optional<NodeId> best;
+    int64_t bestScore = -1;
+    while (levelBegin < m_queue.size() && !best)
+    {
+        const std::size_t levelEnd = m_queue.size();
+        for (std::size_t i = levelBegin; i < levelEnd; ++i)
+        {
+            const NodeId node = m_queue[i];
+            if (node != from && m_isBlocked[node])
+            {
+                continue;
+            }
+            for (const Topology::Port& port : m_topology.GetPorts(node))
+            {
+                if (IsSeen(port.neighbor) || m_freeBps[port.out] < bandwidthBps)
+                {
+                    continue;
+                }
+                See(port.neighbor, node);
+                const int64_t value =
+                    m_topology.IsServer(port.neighbor) ? score(port.neighbor) : -1;
+                if (value > bestScore)
+                {
+                    bestScore = value;
+                    best = port.neighbor;
+                }
+            }
+        }
+        levelBegin = levelEnd;
+    }
+    return best ? TraceBack(from, *best) : Path();
+}
+
+Path
+FreePathSearch::TraceBack(NodeId from, NodeId to) const
+{
+    Path path{to};
+    while (path.back() != from)
+    {
+        path.push_back(m_parent[path.back()]);
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+}
 
 RingPlacement::RingPlacement(const GpuCluster& cluster)
     : m_cluster(cluster),
@@ -80,12 +170,9 @@ RingPlacement::PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps)
     {
         if (!m_byFree[nFree].empty())
         {
-            RingEmbedding ring;
-            ring.job = job;
-            ring.bandwidthBps = bandwidthBps;
+            RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
             AddShare(ring, {m_byFree[nFree].back(), workers});
-            Keep(std::move(ring));
-            return true;
+            return Close(std::move(ring));
         }
     }
     return false;
@@ -108,9 +195,7 @@ RingPlacement::FindRoomiest(std::size_t most) const
 bool
 RingPlacement::PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t bandwidthBps)
 {
-    RingEmbedding ring;
-    ring.job = job;
-    ring.bandwidthBps = bandwidthBps;
+    RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
     uint32_t nMissing = workers - std::min(workers, m_free[first]);
     AddShare(ring, {first, workers - nMissing});
     while (nMissing > 0)
@@ -130,20 +215,13 @@ RingPlacement::PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t ban
         AddShare(ring, {path.back(), share});
         nMissing -= share;
     }
-    if (!Close(ring))
-    {
-        return false;
-    }
-    Keep(std::move(ring));
-    return true;
+    return Close(std::move(ring));
 }
 
 bool
 RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64_t bandwidthBps)
 {
-    RingEmbedding ring;
-    ring.job = job;
-    ring.bandwidthBps = bandwidthBps;
+    RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
     std::vector<NodeId> members;
     for (const ServerShare& share : shares)
     {
@@ -165,12 +243,7 @@ RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64
             return false;
         }
     }
-    if (!Close(ring))
-    {
-        return false;
-    }
-    Keep(std::move(ring));
-    return true;
+    return Close(std::move(ring));
 }
 
 void
@@ -195,21 +268,26 @@ RingPlacement::AddPath(RingEmbedding& ring, const Path& path)
     return true;
 }
 
-/// Joins the last server to the first. @return whether that was possible; if not, it is undone
+/// Joins the last server to the first and keeps the ring.
+/// @return whether that was possible; if not, it is undone
 bool
-RingPlacement::Close(RingEmbedding& ring)
+RingPlacement::Close(RingEmbedding ring)
 {
-    if (ring.servers.size() == 1)
+    if (ring.servers.size() > 1)
     {
-        return true;
+        m_search.SetBlocked(ring.servers);
+        const NodeId first = ring.servers.front();
+        const Path path =
+            m_search.FindNearest(ring.servers.back(), ring.bandwidthBps, [first](NodeId server) {
+                return server == first ? 0 : -1;
+            });
+        if (!AddPath(ring, path))
+        {
+            return false;
+        }
     }
-    m_search.SetBlocked(ring.servers);
-    const NodeId first = ring.servers.front();
-    return AddPath(
-        ring,
-        m_search.FindNearest(ring.servers.back(), ring.bandwidthBps, [first](NodeId server) {
-            return server == first ? 0 : -1;
-        }));
+    Keep(std::move(ring));
+    return true;
 }
 
 void

@@ -41,7 +41,7 @@ CheckInput(const Topology& topology, const std::vector<NodeId>& chunkRoots)
     if (nServers > 0)
     {
         const std::vector<uint32_t> hops = ComputeServerHops(topology, {0});
-        const auto lost = std::find(hops.begin(), hops.end(), NO_WAY);
+        const auto lost = std::find(hops.begin(), hops.end(), UNREACHABLE);
         if (lost != hops.end())
         {
             FailInput(topology.GetName(),

@@ -46,7 +46,6 @@ AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roo
       m_finals(topology.GetNServers(), m_roots.size()),
       m_expected(topology.GetNServers(), m_roots.size()),
       m_nUnits(m_roots.size(), topology.GetNServers()),
-      m_nHolders(m_roots.size(), 0),
       m_isFinal(m_roots.size(), false),
       m_nMissing(uint64_t{topology.GetNServers()} * m_roots.size())
 {
@@ -186,12 +185,6 @@ AllReduceState::IsFinal(ChunkId chunk) const
     return m_isFinal[chunk];
 }
 
-uint32_t
-AllReduceState::GetNHolders(ChunkId chunk) const
-{
-    return m_nHolders[chunk];
-}
-
 uint64_t
 AllReduceState::GetNMissing() const
 {
@@ -227,34 +220,6 @@ AllReduceState::GetFingerprint(const Workload& workload)
         hash = MixBits(hash ^ contributor);
     }
     return hash;
-}
-
-void
-AllReduceState::FindLegalChunks(NodeId source,
-                                NodeId target,
-                                WorkloadKind kind,
-                                std::vector<ChunkId>& chunks) const
-{
-    chunks.clear();
-    if (source == target)
-    {
-        return;
-    }
-    const bool isReduce = kind == WorkloadKind::REDUCE;
-    const uint64_t* held = (isReduce ? m_partials : m_finals).GetRow(source);
-    const uint64_t* expected = m_expected.GetRow(target);
-    for (std::size_t word = 0; word < m_partials.GetRowWords(); ++word)
-    {
-        uint64_t bits = isReduce ? held[word] : held[word] & ~expected[word];
-        for (; bits != 0; bits &= bits - 1)
-        {
-            const ChunkId chunk = word * BitMatrix::WORD_BITS + __builtin_ctzll(bits);
-            if (!isReduce || m_roots[chunk] != source)
-            {
-                chunks.push_back(chunk);
-            }
-        }
-    }
 }
 
 std::string
@@ -591,7 +556,6 @@ AllReduceState::MakeFinalIfComplete(ChunkId chunk)
     m_partials.Clear(root, chunk);
     m_finals.Set(root, chunk);
     m_expected.Set(root, chunk);
-    m_nHolders[chunk] = 1;
     --m_nMissing;
 }
 
@@ -604,7 +568,6 @@ AllReduceState::Finish(FlightId id)
     if (flight.kind == WorkloadKind::BROADCAST)
     {
         m_finals.Set(flight.target, flight.chunk);
-        ++m_nHolders[flight.chunk];
         --m_nMissing;
     }
     else if (flight.contributors.empty() || flight.target == m_roots[flight.chunk])

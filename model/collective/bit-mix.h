@@ -10,6 +10,9 @@
 namespace ns3::allreduce
 {
 
+/// What the state of SplitMix64 grows by from number to number.
+constexpr uint64_t SPLIT_MIX_STEP = 0x9e3779b97f4a7c15;
+
 /**
  * @ingroup allreduce
  *
@@ -22,7 +25,7 @@ namespace ns3::allreduce
 constexpr uint64_t
 MixBits(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15;
+    x += SPLIT_MIX_STEP;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     return x ^ (x >> 31);

@@ -5,14 +5,16 @@
 #include "link-prices.h"
 
 #include "server-flow.h"
-#include "server-spanning-tree.h"
 
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <queue>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -257,6 +259,52 @@ MakePrices(const Topology& topology, const std::vector<uint32_t>& side, uint32_t
     return prices;
 }
 
+/**
+ * Switches neither merge nor copy, so a link that two edges of the tree pass is paid twice: the
+ * tree is a minimum spanning tree of the servers in the metric closure over switches. It grows from
+ * server 0, always by the nearest server (Prim), which a search over switches finds.
+ *
+ * @return the price of the cheapest tree that joins all servers by paths over switches
+ */
+uint64_t
+PriceTree(const Topology& topology, const std::vector<uint64_t>& prices)
+{
+    using Visit = std::pair<uint64_t, NodeId>; // price from the tree, node
+    std::priority_queue<Visit, std::vector<Visit>, std::greater<>> heap;
+    std::vector<uint64_t> best(topology.GetNNodes(), std::numeric_limits<uint64_t>::max());
+    uint32_t nJoined = 0;
+    uint64_t sum = 0;
+    for (heap.emplace(0, 0); !heap.empty();)
+    {
+        auto [price, node] = heap.top();
+        heap.pop();
+        if (price > best[node])
+        {
+            continue;
+        }
+        if (topology.IsServer(node))
+        {
+            ++nJoined;
+            sum += price;
+            best[node] = price = 0; // from here on it is part of the tree
+        }
+        for (const Topology::Port& port : topology.GetPorts(node))
+        {
+            const uint64_t there = price + prices[GetLinkId(port.out)];
+            if (there < best[port.neighbor])
+            {
+                best[port.neighbor] = there;
+                heap.emplace(there, port.neighbor);
+            }
+        }
+    }
+    if (nJoined < topology.GetNServers())
+    {
+        FailInput(topology.GetName(), ": no tree joins all servers, expected them connected");
+    }
+    return sum;
+}
+
 /// @return the sum of width * price
 uint64_t
 SumPrices(const Topology& topology,
@@ -286,7 +334,7 @@ FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
     const Partition partition = search.FindBest();
     PriceBound bound;
     bound.prices = MakePrices(topology, search.FindSides(partition), partition.nParts);
-    bound.treePrice = ServerSpanningTree<uint64_t>(topology).Find(bound.prices);
+    bound.treePrice = PriceTree(topology, bound.prices);
     bound.widthPrice = SumPrices(topology, widths, bound.prices);
     bound.parts.resize(partition.nParts);
     for (NodeId server = 0; server < topology.GetNServers(); ++server)

@@ -46,12 +46,6 @@ ReduceGrowth::GetFinalRound(NodeId root) const
     return m_finalRound[root];
 }
 
-uint32_t
-ReduceGrowth::GetEccentricity(NodeId server) const
-{
-    return m_near[server].size() - 1;
-}
-
 void
 ReduceGrowth::CountNear(const Topology& topology)
 {

@@ -46,12 +46,6 @@ class ReduceGrowth
      */
     uint32_t GetFinalRound(NodeId root) const;
 
-    /**
-     * @param server a server
-     * @return how many workloads, one after another, lead to the farthest server
-     */
-    uint32_t GetEccentricity(NodeId server) const;
-
   private:
     /// The servers that some switches join, and the two of them that hold most.
     struct Segment

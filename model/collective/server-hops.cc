@@ -10,7 +10,7 @@ namespace ns3::allreduce
 std::vector<uint32_t>
 ComputeServerHops(const Topology& topology, const std::vector<NodeId>& from)
 {
-    std::vector<uint32_t> hops(topology.GetNNodes(), NO_WAY);
+    std::vector<uint32_t> hops(topology.GetNNodes(), UNREACHABLE);
     std::vector<NodeId> servers = from;
     std::vector<NodeId> switches;
     for (const NodeId server : from)
@@ -20,7 +20,7 @@ ComputeServerHops(const Topology& topology, const std::vector<NodeId>& from)
     auto reachNeighbors = [&](NodeId node, uint32_t value) {
         for (const Topology::Port& port : topology.GetPorts(node))
         {
-            if (hops[port.neighbor] == NO_WAY)
+            if (hops[port.neighbor] == UNREACHABLE)
             {
                 hops[port.neighbor] = value;
                 (topology.IsServer(port.neighbor) ? servers : switches).push_back(port.neighbor);

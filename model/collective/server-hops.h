@@ -5,17 +5,13 @@
 #ifndef ALLREDUCE_SERVER_HOPS_H
 #define ALLREDUCE_SERVER_HOPS_H
 
-#include "ns3/allreduce-topology.h"
+#include "ns3/topology-metrics.h"
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace ns3::allreduce
 {
-
-/// The number of workloads to a server that cannot be reached.
-constexpr uint32_t NO_WAY = std::numeric_limits<uint32_t>::max();
 
 /**
  * @ingroup allreduce
@@ -23,7 +19,7 @@ constexpr uint32_t NO_WAY = std::numeric_limits<uint32_t>::max();
  * @param topology the network
  * @param from some servers
  * @return by server: the least number of workloads, one after another, from or to one of these;
- *         NO_WAY if there is no way. A workload passes any number of switches.
+ *         UNREACHABLE if there is no way. A workload passes any number of switches.
  */
 std::vector<uint32_t> ComputeServerHops(const Topology& topology, const std::vector<NodeId>& from);
 

@@ -57,12 +57,6 @@ class ChunkSpread
      */
     void Cover(NodeId server, ChunkId chunk);
 
-    /// @return whether a server is a holder @param server the server @param chunk the chunk
-    bool IsHolder(NodeId server, ChunkId chunk) const
-    {
-        return m_holders.Test(chunk, server);
-    }
-
     /// @return by chunk: its holders
     const std::vector<uint32_t>& GetCounts() const
     {

@@ -10,8 +10,8 @@
 #include "ns3/plan-middle.h"
 #include "ns3/plan-search.h"
 #include "ns3/rest-planner.h"
+#include "ns3/ring-order.h"
 #include "ns3/topology-metrics.h"
-#include "ns3/tree-schedulers.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,8 +4,6 @@
 
 #include "planning-problem.h"
 
-#include "ns3/broadcast-relays.h"
-
 #include <algorithm>
 
 namespace ns3::allreduce

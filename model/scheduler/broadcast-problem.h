@@ -37,6 +37,20 @@ struct BroadcastProblem
 /// Broadcast workloads, round by round, that solve a BroadcastProblem.
 using BroadcastPlan = std::vector<WorkloadList>;
 
+/**
+ * @ingroup allreduce
+ *
+ * Find out which servers must receive what, so that every wanted chunk can spread from its holders
+ * by transfers that only switches lie between: those that want a chunk and, where these are not
+ * enough, as few others as lie on shortest ways to them, which relay it.
+ *
+ * @param problem who holds and wants what, and the network
+ * @return [server][chunk]: wants it, or relays it
+ * @throws InputError that names a chunk and a server which wants it, if no links that are up lead
+ *         there from a holder
+ */
+BitMatrix FindReceivers(const BroadcastProblem& problem);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_BROADCAST_PROBLEM_H */

@@ -8,7 +8,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-schedule.h"
-#include "ns3/topology-metrics.h"
+#include "ns3/server-hops.h"
 
 #include <algorithm>
 #include <iterator>
@@ -25,10 +25,11 @@ namespace
 class RelayedWays
 {
   public:
-    explicit RelayedWays(const ServerGraph& graph, uint32_t nServers)
-        : m_graph(graph),
-          m_hopsTo(nServers),
-          m_nRelayed(nServers, 0)
+    RelayedWays(const Topology& topology, const ServerGraph& graph)
+        : m_topology(topology),
+          m_graph(graph),
+          m_hopsTo(topology.GetNServers()),
+          m_nRelayed(topology.GetNServers(), 0)
     {
     }
 
@@ -38,7 +39,7 @@ class RelayedWays
         std::vector<uint32_t>& hops = m_hopsTo[to];
         if (hops.empty())
         {
-            hops = m_graph.ComputeHops(to);
+            hops = ComputeServerHops(m_topology, {to});
         }
         if (hops[from] == UNREACHABLE)
         {
@@ -63,6 +64,7 @@ class RelayedWays
     }
 
   private:
+    const Topology& m_topology;                  //!< the network
     const ServerGraph& m_graph;                  //!< who can send to whom
     std::vector<std::vector<uint32_t>> m_hopsTo; //!< by target: hops from each server, when needed
     std::vector<uint32_t> m_nRelayed;            //!< by server: ways that it is a relay on
@@ -164,7 +166,7 @@ class ErrandRunner
 
     void MakeErrands()
     {
-        RelayedWays relays(m_graph, m_nServers);
+        RelayedWays relays(m_state.GetTopology(), m_graph);
         for (ChunkId chunk = 0; chunk < m_trees.size(); ++chunk)
         {
             const FlowTree& tree = m_trees[chunk];

@@ -211,12 +211,6 @@ ForestTimetable::GetNRounds() const
     return m_nRounds;
 }
 
-std::size_t
-ForestTimetable::GetNWorkloads() const
-{
-    return m_tasks.size();
-}
-
 std::vector<WorkloadList>
 ForestTimetable::MakeRounds() const
 {

@@ -110,9 +110,6 @@ class ForestTimetable
     /// @return the number of rounds
     uint32_t GetNRounds() const;
 
-    /// @return the number of workloads
-    std::size_t GetNWorkloads() const;
-
     /// @return the workloads of each round
     std::vector<WorkloadList> MakeRounds() const;
 

@@ -5,8 +5,6 @@
 #include "greedy-planner.h"
 
 #include "broadcast-progress.h"
-#include "broadcast-relays.h"
-#include "greedy-preferences.h"
 #include "parallel-for.h"
 #include "round-planner.h"
 

@@ -9,18 +9,6 @@
 namespace ns3::allreduce
 {
 
-namespace
-{
-
-/// @return the index of the lowest bit that is set @param bits not 0
-uint32_t
-FindLowestBit(uint64_t bits)
-{
-    return __builtin_ctzll(bits);
-}
-
-} // namespace
-
 LinkSlots::LinkSlots(const Topology& topology)
     : m_topology(topology)
 {
@@ -56,7 +44,7 @@ LinkSlots::FindRound(PathTable::Links links, uint32_t earliest) const
         }
         if (possible != 0)
         {
-            return word * WORD + FindLowestBit(possible);
+            return word * WORD + __builtin_ctzll(possible);
         }
         possible = ~uint64_t{0};
     }
@@ -106,7 +94,7 @@ LinkSlots::MarkFull(DirectedLinkId link, uint32_t round)
         {
             ++word;
         }
-        m_nFull[link] = word * WORD + FindLowestBit(GetRoom(link, word));
+        m_nFull[link] = word * WORD + __builtin_ctzll(GetRoom(link, word));
     }
 }
 

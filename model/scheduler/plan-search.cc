@@ -4,9 +4,7 @@
 
 #include "plan-search.h"
 
-#include "delivery-plan.h"
-#include "ejection-search.h"
-#include "plan-shaker.h"
+#include "delivery-search.h"
 
 #include <algorithm>
 
@@ -69,15 +67,16 @@ ShortenBySearch(const Topology& topology,
     }
     DeliveryPaths paths(topology);
     DeliveryPlan plan = MakeDeliveries(topology, roots.size(), rounds, paths);
-    EjectionSearch ejection(topology, roots, paths, seed);
-    PlanShaker shaker(topology, roots, paths, seed);
+    const SearchSetting setting{topology, roots, paths, seed};
+    const auto ejection = MakeEjectionSearch(setting);
+    const auto shaker = MakePlanShaker(setting);
     for (uint32_t turn = 0; turn < N_TURNS && plan.nRounds > enough; ++turn)
     {
         const auto part = progress.GetPart("search", turn, N_TURNS);
         part.Show("", 0);
-        ejection.Shorten(plan, enough, share / N_TURNS / 3);
+        ejection->Shorten(plan, enough, share / N_TURNS / 3);
         part.Show("", 1.0 / 3);
-        shaker.Shake(plan, enough, share / N_TURNS * 2 / 3);
+        shaker->Shorten(plan, enough, share / N_TURNS * 2 / 3);
     }
     return plan.nRounds < rounds.size() ? MakeRounds(plan, roots, paths) : rounds;
 }

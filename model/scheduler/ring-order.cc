@@ -4,6 +4,8 @@
 
 #include "ring-order.h"
 
+#include "flow-tree.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/switch-path-search.h"
 
@@ -311,6 +313,36 @@ ListServers(const Topology& topology)
     Ring ring{std::vector<NodeId>(n), std::vector<Path>(n)};
     std::iota(ring.order.begin(), ring.order.end(), 0);
     return ring;
+}
+
+std::vector<WorkloadList>
+PlanRing(const AllReduceState& state, const Ring& ring)
+{
+    const uint32_t n = state.GetTopology().GetNServers();
+    PreferredPaths preferred;
+    FlowTree around;
+    around.reduceTo.resize(n);
+    around.broadcastFrom.resize(n);
+    for (uint32_t i = 0; i < n; ++i)
+    {
+        const NodeId here = ring.order[i];
+        const NodeId next = ring.order[(i + 1) % n];
+        around.reduceTo[here] = next;
+        around.broadcastFrom[next] = here;
+        if (!ring.paths[i].empty())
+        {
+            preferred[{here, next}] = ring.paths[i];
+        }
+    }
+    std::vector<FlowTree> trees;
+    for (const NodeId root : state.GetRoots())
+    {
+        FlowTree tree = around;
+        tree.reduceTo[root] = root;
+        tree.broadcastFrom[root] = root;
+        trees.push_back(std::move(tree));
+    }
+    return ScheduleFlowTrees(state, trees, preferred);
 }
 
 } // namespace ns3::allreduce

@@ -5,7 +5,9 @@
 #ifndef ALLREDUCE_RING_ORDER_H
 #define ALLREDUCE_RING_ORDER_H
 
+#include "ns3/allreduce-state.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
 
 #include <cstdint>
 #include <vector>
@@ -46,6 +48,15 @@ Ring FindRing(const Topology& topology, uint64_t seed);
  * @return the ring in the order of the servers' numbers, without paths
  */
 Ring ListServers(const Topology& topology);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param state how an AllReduce begins
+ * @param ring the ring; where it has no path between two servers, any will do
+ * @return a plan in which each chunk goes round once to be summed and once more to be copied
+ */
+std::vector<WorkloadList> PlanRing(const AllReduceState& state, const Ring& ring);
 
 } // namespace ns3::allreduce
 

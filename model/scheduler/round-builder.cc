@@ -6,7 +6,7 @@
 
 #include "server-graph.h"
 
-#include "ns3/topology-metrics.h"
+#include "ns3/server-hops.h"
 
 namespace ns3::allreduce
 {
@@ -48,7 +48,7 @@ RoundBuilder::GetHopsToRoot(NodeId server, ChunkId chunk)
     const NodeId root = m_state.GetRoots()[chunk];
     if (m_hops[root].empty())
     {
-        m_hops[root] = m_servers->ComputeHops(root);
+        m_hops[root] = ComputeServerHops(m_up, {root});
     }
     return m_hops[root][server];
 }

@@ -47,6 +47,52 @@ RouteSearch::RouteSearch(const BroadcastProblem& problem,
 {
 }
 
+template <typename Visit>
+void
+RouteSearch::VisitLinksInto(NodeId node, Visit visit)
+{
+    const Topology::Ports ports = m_topology.GetPorts(node);
+    const Topology::Port* start = ports.begin() + m_random.Below(ports.size());
+    for (const Topology::Port* port = start; port != ports.end(); ++port)
+    {
+        visit(port->neighbor, Reverse(port->out));
+    }
+    for (const Topology::Port* port = ports.begin(); port != start; ++port)
+    {
+        visit(port->neighbor, Reverse(port->out));
+    }
+}
+
+template <typename GoOn, typename Consider>
+void
+RouteSearch::SearchFreeLinks(GoOn goOn, Consider consider)
+{
+    const NodeId next = m_topology.GetSource(m_last);
+    if (m_topology.IsServer(next))
+    {
+        consider(next, m_last, 1);
+    }
+    for (std::size_t i = 0; i < m_queue.size() && goOn(); ++i)
+    {
+        const uint32_t length = m_length[m_queue[i]] + 1;
+        VisitLinksInto(m_queue[i], [&](NodeId from, DirectedLinkId link) {
+            if (m_free[link] == 0 || IsReached(from))
+            {
+                return;
+            }
+            if (m_topology.IsServer(from))
+            {
+                m_reachedIn[from] = m_search;
+                consider(from, link, length);
+            }
+            else
+            {
+                ReachSwitch(from, link, length, NO_LINK);
+            }
+        });
+    }
+}
+
 void
 RouteSearch::BeginRound()
 {
@@ -58,31 +104,10 @@ RouteSearch::FindFree(DirectedLinkId last, Route& route)
 {
     Begin(last);
     Choice best{NEVER, 0, NO_LINK};
-    const NodeId next = m_topology.GetSource(last);
-    if (m_topology.IsServer(next))
-    {
-        ConsiderSender(next, last, 1, best);
-    }
-    const uint32_t nServers = m_topology.GetNServers();
-    for (std::size_t i = 0; i < m_queue.size() && m_nToWeigh > 0; ++i)
-    {
-        const uint32_t length = m_length[m_queue[i]] + 1;
-        VisitLinksInto(m_queue[i], [&](NodeId from, DirectedLinkId link) {
-            if (m_free[link] == 0 || IsReached(from))
-            {
-                return;
-            }
-            if (from < nServers)
-            {
-                m_reachedIn[from] = m_search;
-                ConsiderSender(from, link, length, best);
-            }
-            else
-            {
-                ReachSwitch(from, link, length, NO_LINK);
-            }
-        });
-    }
+    SearchFreeLinks([&] { return m_nToWeigh > 0; },
+                    [&](NodeId sender, DirectedLinkId first, uint32_t length) {
+                        ConsiderSender(sender, first, length, best);
+                    });
     if (best.first == NO_LINK)
     {
         return false;
@@ -148,22 +173,6 @@ RouteSearch::ReachSwitch(NodeId node, DirectedLinkId link, uint32_t length, Dire
     m_queue.push_back(node);
 }
 
-template <typename Visit>
-void
-RouteSearch::VisitLinksInto(NodeId node, Visit visit)
-{
-    const Topology::Ports ports = m_topology.GetPorts(node);
-    const Topology::Port* start = ports.begin() + m_random.Below(ports.size());
-    for (const Topology::Port* port = start; port != ports.end(); ++port)
-    {
-        visit(port->neighbor, Reverse(port->out));
-    }
-    for (const Topology::Port* port = ports.begin(); port != start; ++port)
-    {
-        visit(port->neighbor, Reverse(port->out));
-    }
-}
-
 void
 RouteSearch::ConsiderSender(NodeId sender, DirectedLinkId first, uint32_t length, Choice& best)
 {
@@ -214,39 +223,16 @@ RouteSearch::TracePath(DirectedLinkId first, std::vector<DirectedLinkId>& links)
 void
 RouteSearch::FindComing(const std::vector<ChunkId>& coming, std::vector<BlockedRoute>& routes)
 {
-    auto consider = [&](NodeId sender, DirectedLinkId first) {
-        for (ChunkId chunk : coming)
-        {
-            if (m_progress.Holds(sender, chunk))
-            {
-                AddBlocked(chunk, first, NO_LINK, routes);
-            }
-        }
-    };
-    const NodeId next = m_topology.GetSource(m_last);
-    if (m_topology.IsServer(next))
-    {
-        consider(next, m_last);
-    }
-    for (std::size_t i = 0; i < m_queue.size(); ++i)
-    {
-        const uint32_t length = m_length[m_queue[i]] + 1;
-        VisitLinksInto(m_queue[i], [&](NodeId from, DirectedLinkId link) {
-            if (m_free[link] == 0 || IsReached(from))
-            {
-                return;
-            }
-            if (m_topology.IsServer(from))
-            {
-                m_reachedIn[from] = m_search;
-                consider(from, link);
-            }
-            else
-            {
-                ReachSwitch(from, link, length, NO_LINK);
-            }
-        });
-    }
+    SearchFreeLinks([] { return true; },
+                    [&](NodeId sender, DirectedLinkId first, uint32_t) {
+                        for (ChunkId chunk : coming)
+                        {
+                            if (m_progress.Holds(sender, chunk))
+                            {
+                                AddBlocked(chunk, first, NO_LINK, routes);
+                            }
+                        }
+                    });
 }
 
 void

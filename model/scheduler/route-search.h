@@ -7,13 +7,54 @@
 
 #include "broadcast-problem.h"
 #include "broadcast-progress.h"
-#include "greedy-preferences.h"
 
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief What a greedy planner prefers: of the chunks that a server could receive next, it takes
+ * the one of lowest cost.
+ */
+struct GreedyWeights
+{
+    double rarity{1};  //!< off, for each server that must still be sent the chunk
+    double spread{6};  //!< off, times the share of the receiver's neighbors that lack the chunk
+    double hop{0.5};   //!< for each link of the path
+    double noise{0.3}; //!< up to this much at random
+};
+
+/// @ingroup allreduce
+/// The random numbers of one planner: the same on every machine.
+class PlannerRandom
+{
+  public:
+    /// @param seed another seed gives other numbers
+    explicit PlannerRandom(uint64_t seed)
+        : m_engine(seed)
+    {
+    }
+
+    /// @return 64 random bits
+    uint64_t Bits()
+    {
+        return m_engine();
+    }
+
+    /// @return a number below the bound @param bound at least 1
+    uint32_t Below(uint32_t bound)
+    {
+        return (m_engine() >> 32) * bound >> 32;
+    }
+
+  private:
+    std::mt19937_64 m_engine; //!< the generator
+};
 
 /// @ingroup allreduce
 /// A chunk and its way to the server that receives it.
@@ -98,6 +139,10 @@ class RouteSearch
     /// Call visit(from, link) for the links into a node, in turn from a random one on.
     template <typename Visit>
     void VisitLinksInto(NodeId node, Visit visit);
+    /// Search behind links with room, nearest servers first. @param goOn whether to look further
+    /// @param consider called with each server, its first link and the length of its path
+    template <typename GoOn, typename Consider>
+    void SearchFreeLinks(GoOn goOn, Consider consider);
     /// Weigh the chunks that a server can send.
     /// @param sender the server @param first its link @param length links of the path
     /// @param best the best chunk so far

@@ -47,26 +47,6 @@ ServerGraph::GetNLinks(NodeId from, NodeId to) const
                : m_distances[from][neighbor - m_neighbors[from].begin()];
 }
 
-std::vector<uint32_t>
-ServerGraph::ComputeHops(NodeId from) const
-{
-    std::vector<uint32_t> hops(m_neighbors.size(), UNREACHABLE);
-    std::vector<NodeId> queue{from};
-    hops[from] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-    {
-        for (const NodeId neighbor : m_neighbors[queue[i]])
-        {
-            if (hops[neighbor] == UNREACHABLE)
-            {
-                hops[neighbor] = hops[queue[i]] + 1;
-                queue.push_back(neighbor);
-            }
-        }
-    }
-    return hops;
-}
-
 Topology
 MakeNetworkThatIsUp(const AllReduceState& state)
 {

@@ -39,12 +39,6 @@ class ServerGraph
      */
     uint32_t GetNLinks(NodeId from, NodeId to) const;
 
-    /**
-     * @param from a server
-     * @return by server: how many workloads lead there, or UNREACHABLE
-     */
-    std::vector<uint32_t> ComputeHops(NodeId from) const;
-
   private:
     std::vector<std::vector<NodeId>> m_neighbors;   //!< by server, nearest first
     std::vector<std::vector<uint32_t>> m_distances; //!< by server: links to each neighbor

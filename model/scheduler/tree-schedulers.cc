@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "tree-schedulers.h"
-
 #include "flow-tree.h"
+#include "planned-scheduler.h"
+#include "ring-order.h"
 #include "server-graph.h"
 
 #include "ns3/allreduce-error.h"
@@ -18,11 +18,6 @@
 
 namespace ns3::allreduce
 {
-
-NS_OBJECT_ENSURE_REGISTERED(ParameterServerScheduler);
-NS_OBJECT_ENSURE_REGISTERED(RingScheduler);
-NS_OBJECT_ENSURE_REGISTERED(HalvingDoublingScheduler);
-NS_OBJECT_ENSURE_REGISTERED(DoubleTreeScheduler);
 
 namespace
 {
@@ -214,165 +209,191 @@ PlanShortestPathTrees(const AllReduceState& state, uint64_t seed)
 
 } // namespace
 
-TypeId
-ParameterServerScheduler::GetTypeId()
+/**
+ * @ingroup allreduce
+ *
+ * @brief Parameter server: each chunk's root collects it from all servers and sends it to all.
+ *
+ * Without merging, every contribution travels to the root by itself. With merging, contributions
+ * go up a shortest-path tree and are summed on the way.
+ */
+class ParameterServerScheduler : public PlannedScheduler
 {
-    static TypeId tid =
-        TypeId("ns3::allreduce::ParameterServerScheduler")
-            .SetParent<PlannedScheduler>()
-            .SetGroupName("AllReduce")
-            .AddConstructor<ParameterServerScheduler>()
-            .AddAttribute("Merge",
-                          "Whether contributions are summed on their way to the root.",
-                          BooleanValue(false),
-                          MakeBooleanAccessor(&ParameterServerScheduler::m_isMerging),
-                          MakeBooleanChecker());
-    return tid;
-}
-
-std::vector<WorkloadList>
-ParameterServerScheduler::PlanAll(const AllReduceState& state)
-{
-    if (m_isMerging)
+  public:
+    /// @return the type
+    static TypeId GetTypeId()
     {
-        return PlanShortestPathTrees(state, GetSeed());
+        static TypeId tid =
+            TypeId("ns3::allreduce::ParameterServerScheduler")
+                .SetParent<PlannedScheduler>()
+                .SetGroupName("AllReduce")
+                .AddConstructor<ParameterServerScheduler>()
+                .AddAttribute("Merge",
+                              "Whether contributions are summed on their way to the root.",
+                              BooleanValue(false),
+                              MakeBooleanAccessor(&ParameterServerScheduler::m_isMerging),
+                              MakeBooleanChecker());
+        return tid;
     }
-    std::vector<FlowTree> trees;
-    for (const NodeId root : state.GetRoots())
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
     {
-        const std::vector<NodeId> parent(state.GetTopology().GetNServers(), root);
-        trees.push_back(MakeSymmetricTree(parent, false));
-    }
-    return ScheduleFlowTrees(state, trees);
-}
-
-TypeId
-RingScheduler::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::RingScheduler")
-                            .SetParent<PlannedScheduler>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<RingScheduler>()
-                            .AddAttribute("TopologyAware",
-                                          "Whether the ring's order follows the topology, "
-                                          "instead of the servers' numbers.",
-                                          BooleanValue(false),
-                                          MakeBooleanAccessor(&RingScheduler::m_isAware),
-                                          MakeBooleanChecker());
-    return tid;
-}
-
-std::vector<WorkloadList>
-RingScheduler::PlanAll(const AllReduceState& state)
-{
-    const Topology& topology = state.GetTopology();
-    return PlanRing(state, m_isAware ? FindRing(topology, GetSeed()) : ListServers(topology));
-}
-
-std::vector<WorkloadList>
-PlanRing(const AllReduceState& state, const Ring& ring)
-{
-    const uint32_t n = state.GetTopology().GetNServers();
-    PreferredPaths preferred;
-    FlowTree around;
-    around.reduceTo.resize(n);
-    around.broadcastFrom.resize(n);
-    for (uint32_t i = 0; i < n; ++i)
-    {
-        const NodeId here = ring.order[i];
-        const NodeId next = ring.order[(i + 1) % n];
-        around.reduceTo[here] = next;
-        around.broadcastFrom[next] = here;
-        if (!ring.paths[i].empty())
+        if (m_isMerging)
         {
-            preferred[{here, next}] = ring.paths[i];
+            return PlanShortestPathTrees(state, GetSeed());
         }
-    }
-    std::vector<FlowTree> trees;
-    for (const NodeId root : state.GetRoots())
-    {
-        FlowTree tree = around;
-        tree.reduceTo[root] = root;
-        tree.broadcastFrom[root] = root;
-        trees.push_back(std::move(tree));
-    }
-    return ScheduleFlowTrees(state, trees, preferred);
-}
-
-TypeId
-HalvingDoublingScheduler::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::HalvingDoublingScheduler")
-                            .SetParent<PlannedScheduler>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<HalvingDoublingScheduler>();
-    return tid;
-}
-
-std::vector<WorkloadList>
-HalvingDoublingScheduler::PlanAll(const AllReduceState& state)
-{
-    const uint32_t n = state.GetTopology().GetNServers();
-    const bool isPowerOfTwo = (n & (n - 1)) == 0;
-    std::vector<FlowTree> trees;
-    for (const NodeId root : state.GetRoots())
-    {
-        std::vector<NodeId> parent(n, root);
-        for (uint32_t i = 1; i < n; ++i)
+        std::vector<FlowTree> trees;
+        for (const NodeId root : state.GetRoots())
         {
-            uint32_t highest = 1;
-            while (2 * highest <= i)
+            const std::vector<NodeId> parent(state.GetTopology().GetNServers(), root);
+            trees.push_back(MakeSymmetricTree(parent, false));
+        }
+        return ScheduleFlowTrees(state, trees);
+    }
+
+    bool m_isMerging{false}; //!< the attribute Merge
+};
+
+NS_OBJECT_ENSURE_REGISTERED(ParameterServerScheduler);
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Ring: each chunk goes round once to be summed, and once more to be copied.
+ */
+class RingScheduler : public PlannedScheduler
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("ns3::allreduce::RingScheduler")
+                                .SetParent<PlannedScheduler>()
+                                .SetGroupName("AllReduce")
+                                .AddConstructor<RingScheduler>()
+                                .AddAttribute("TopologyAware",
+                                              "Whether the ring's order follows the topology, "
+                                              "instead of the servers' numbers.",
+                                              BooleanValue(false),
+                                              MakeBooleanAccessor(&RingScheduler::m_isAware),
+                                              MakeBooleanChecker());
+        return tid;
+    }
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
+    {
+        const Topology& topology = state.GetTopology();
+        return PlanRing(state, m_isAware ? FindRing(topology, GetSeed()) : ListServers(topology));
+    }
+
+    bool m_isAware{false}; //!< the attribute TopologyAware
+};
+
+NS_OBJECT_ENSURE_REGISTERED(RingScheduler);
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Recursive halving and doubling, for any number of servers.
+ *
+ * Counted from its root, a chunk's partial sum goes from server i to the one without i's highest
+ * bit, largest distance first, which is a binomial tree; the final sum goes back the same way.
+ * For a power of two, counting is by exclusive or, as in the usual algorithm.
+ */
+class HalvingDoublingScheduler : public PlannedScheduler
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("ns3::allreduce::HalvingDoublingScheduler")
+                                .SetParent<PlannedScheduler>()
+                                .SetGroupName("AllReduce")
+                                .AddConstructor<HalvingDoublingScheduler>();
+        return tid;
+    }
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
+    {
+        const uint32_t n = state.GetTopology().GetNServers();
+        const bool isPowerOfTwo = (n & (n - 1)) == 0;
+        std::vector<FlowTree> trees;
+        for (const NodeId root : state.GetRoots())
+        {
+            std::vector<NodeId> parent(n, root);
+            for (uint32_t i = 1; i < n; ++i)
             {
-                highest *= 2;
+                uint32_t highest = 1;
+                while (2 * highest <= i)
+                {
+                    highest *= 2;
+                }
+                const uint32_t next = i - highest;
+                parent[isPowerOfTwo ? i ^ root : (i + root) % n] =
+                    isPowerOfTwo ? next ^ root : (next + root) % n;
             }
-            const uint32_t next = i - highest;
-            parent[isPowerOfTwo ? i ^ root : (i + root) % n] =
-                isPowerOfTwo ? next ^ root : (next + root) % n;
+            trees.push_back(MakeSymmetricTree(std::move(parent), true));
         }
-        trees.push_back(MakeSymmetricTree(std::move(parent), true));
+        return ScheduleFlowTrees(state, trees);
     }
-    return ScheduleFlowTrees(state, trees);
-}
+};
 
-TypeId
-DoubleTreeScheduler::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::DoubleTreeScheduler")
-                            .SetParent<PlannedScheduler>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<DoubleTreeScheduler>();
-    return tid;
-}
+NS_OBJECT_ENSURE_REGISTERED(HalvingDoublingScheduler);
 
-std::vector<WorkloadList>
-DoubleTreeScheduler::PlanAll(const AllReduceState& state)
+/**
+ * @ingroup allreduce
+ *
+ * @brief Double binary tree (Sanders, Speck and Traff): two trees such that a leaf of one is inside
+ * of the other; each root's chunks use the two in turn.
+ */
+class DoubleTreeScheduler : public PlannedScheduler
 {
-    const uint32_t n = state.GetTopology().GetNServers();
-    std::vector<FlowTree> trees;
-    for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+  public:
+    /// @return the type
+    static TypeId GetTypeId()
     {
-        const NodeId root = state.GetRoots()[chunk];
-        // Leaves have odd places. For odd n, counting backwards gives them even ones; for even n,
-        // going on by one does, but for the last.
-        auto serverAt = [&](uint32_t i) {
-            if (i == 0 || chunk % 2 == 0)
-            {
-                return (root + i) % n;
-            }
-            return (root + (n % 2 == 1 ? n - i : i % (n - 1) + 1)) % n;
-        };
-        std::vector<NodeId> parent(n, root);
-        for (uint32_t i = 1; i < n; ++i)
-        {
-            // In an in-order binary tree over 1..n-1 the lowest bit of i is its height; a parent
-            // that would lie past the end is replaced by the next one that does not.
-            const uint32_t lowest = i & -i;
-            const uint32_t up = (i ^ lowest) | (lowest << 1);
-            parent[serverAt(i)] = serverAt(up < n ? up : i ^ lowest);
-        }
-        trees.push_back(MakeSymmetricTree(std::move(parent), true));
+        static TypeId tid = TypeId("ns3::allreduce::DoubleTreeScheduler")
+                                .SetParent<PlannedScheduler>()
+                                .SetGroupName("AllReduce")
+                                .AddConstructor<DoubleTreeScheduler>();
+        return tid;
     }
-    return ScheduleFlowTrees(state, trees);
-}
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
+    {
+        const uint32_t n = state.GetTopology().GetNServers();
+        std::vector<FlowTree> trees;
+        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+        {
+            const NodeId root = state.GetRoots()[chunk];
+            // Leaves have odd places. For odd n, counting backwards gives them even ones; for even
+            // n, going on by one does, but for the last.
+            auto serverAt = [&](uint32_t i) {
+                if (i == 0 || chunk % 2 == 0)
+                {
+                    return (root + i) % n;
+                }
+                return (root + (n % 2 == 1 ? n - i : i % (n - 1) + 1)) % n;
+            };
+            std::vector<NodeId> parent(n, root);
+            for (uint32_t i = 1; i < n; ++i)
+            {
+                // In an in-order binary tree over 1..n-1 the lowest bit of i is its height; a
+                // parent that would lie past the end is replaced by the next one that does not.
+                const uint32_t lowest = i & -i;
+                const uint32_t up = (i ^ lowest) | (lowest << 1);
+                parent[serverAt(i)] = serverAt(up < n ? up : i ^ lowest);
+            }
+            trees.push_back(MakeSymmetricTree(std::move(parent), true));
+        }
+        return ScheduleFlowTrees(state, trees);
+    }
+};
+
+NS_OBJECT_ENSURE_REGISTERED(DoubleTreeScheduler);
 
 } // namespace ns3::allreduce

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "broadcast-relays.h"
+#include "broadcast-problem.h"
 
 #include "ns3/allreduce-error.h"
 
