@@ -16,6 +16,7 @@
 #include "result-writer.h"
 #include "run-experiment.h"
 #include "run-options.h"
+#include "run-rows.h"
 #include "schedule-view.h"
 #include "worker-processes.h"
 
@@ -62,27 +63,6 @@ struct Case
     std::string scheduler; //!< who plans
     uint64_t bytes;        //!< size of the gradient
 };
-
-std::vector<ResultWriter::Column>
-GetColumns()
-{
-    return {{"topology", "topology", 9},
-            {"size", "bytes", 5},
-            {"scheduler", "scheduler", 9},
-            {"rounds", "rounds", 6},
-            {"bound", "bound", 5},
-            {"ideal_s", "ideal s", 10, 6},
-            {"predicted_s", "predicted s", 11, 6},
-            {"measured_s", "measured s", 10, 6},
-            {"ratio", "to ideal", 8, 3},
-            {"goodput_gbps", "Gb/s", 6, 2},
-            {"max_utilization", "busiest %", 9, 1, 100},
-            {"queue_peak", "queue pkts", 10},
-            {"verified", "verified", 8},
-            {"data_verified", "data", 4},
-            {"replanned_by", "replanned by", 12},
-            {"wall_s", "wall s", 6, 1}};
-}
 
 void
 CheckOptions(const Options& options)
@@ -168,7 +148,7 @@ AddToPage(nlohmann::ordered_json& row, HtmlReport& report)
 bool
 Compare(const std::vector<Case>& cases, const Options& options, HtmlReport& report)
 {
-    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetCompareColumns());
     for (const Case& chosen : cases)
     {
         writer.MakeRoom("topology", {chosen.topology.GetName()});

@@ -16,6 +16,7 @@
 #include "result-writer.h"
 #include "run-experiment.h"
 #include "run-options.h"
+#include "run-rows.h"
 #include "schedule-view.h"
 #include "trace-events.h"
 
@@ -251,29 +252,6 @@ MakeFromFile(const Options& options, uint64_t bytes)
     return {options.run.Apply(file.topology), path, scheduler, file.schedule, bytes};
 }
 
-std::vector<ResultWriter::Column>
-GetColumns()
-{
-    return {{"topology", "topology", 9},
-            {"scheduler", "scheduler", 9},
-            {"size", "bytes", 6},
-            {"transport", "transport", 4},
-            {"sync", "sync", 7},
-            {"rounds", "rounds", 6},
-            {"ideal_s", "ideal s", 10, 7},
-            {"predicted_s", "predicted s", 11, 7},
-            {"measured_s", "measured s", 10, 7},
-            {"ratio", "to ideal", 8, 3},
-            {"goodput_gbps", "goodput Gb/s", 12, 2},
-            {"queue_peak", "queue pkts", 10},
-            {"verified", "verified", 8},
-            {"data_verified", "data", 4},
-            {"replans", "replans", 7},
-            {"replanned_by", "replanned by", 12},
-            {"events", "events", 9},
-            {"wall_s", "wall s", 7, 2}};
-}
-
 /// Plans, runs and reports all that was asked for; @return whether all went well
 bool
 ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
@@ -332,7 +310,7 @@ Run(int argc, char* argv[])
     options.run.Check();
     CheckFiles(options);
 
-    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
+    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
                     {options.report, argc, argv},
                     PacketFiles(options)};
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();

@@ -237,7 +237,7 @@ class HeadTailTestCase : public TestCase
         CheckRounds(path, {0, 0, 0}, 6);
         // One port each: contributions double, so that the last of 8 come to the root in round 3,
         // those of the last of 5 chunks in round 7, and the sum needs 3 rounds back.
-        CheckRounds(MakeStar(8), std::vector<NodeId>(5, 0), 10);
+        CheckRounds(MakeTestStar(8), std::vector<NodeId>(5, 0), 10);
         for (const auto& [spec, rounds] :
              std::vector<std::pair<std::string, uint64_t>>{{"bcube:3,1", 20},
                                                            {"bcube:4,1", 35},

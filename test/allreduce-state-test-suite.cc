@@ -72,7 +72,7 @@ class ReduceTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         Fixture f(line, {0});
         NS_TEST_EXPECT_MSG_EQ(f.state.GetNMissing(), 3, "nobody has the sum at the beginning");
         NS_TEST_EXPECT_MSG_EQ(f.state.IsFresh(), true, "nothing has happened");
@@ -102,7 +102,7 @@ class DetourTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         Fixture f(line, {0});
         f.Do({0, REDUCE, {1, 2}, {}});
         NS_TEST_EXPECT_MSG_EQ(f.HasPartial(1), false, "sent away from the root");
@@ -125,7 +125,7 @@ class ContributorsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(4);
+        const Topology line = MakeTestLine(4);
         const std::string notApart =
             "the sender does not hold the named contributions apart from others";
         Fixture f(line, {0});
@@ -167,7 +167,7 @@ class NamedToRootTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         Fixture f(star, {0});
         f.Do({0, REDUCE, {1, 3, 0}, {1}});
         NS_TEST_EXPECT_MSG_EQ(f.state.IsFinal(0), false, "one is still out");
@@ -197,7 +197,7 @@ class BroadcastTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         Fixture f(line, {1});
         f.Do({0, REDUCE, {0, 1}, {}});
         f.Do({0, REDUCE, {2, 1}, {}});
@@ -226,7 +226,7 @@ class OverlapTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(2);
+        const Topology line = MakeTestLine(2);
         Fixture f(line, {0, 1});
         f.Do({0, REDUCE, {1, 0}, {}});
         f.state.Start(OwnWorkload{0, BROADCAST, {0, 1}, {}}.Get());
@@ -256,7 +256,7 @@ class FlightTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3, 2);
+        const Topology star = MakeTestStar(3, 2);
         Fixture f(star, {0, 0});
         const auto out = *star.FindDirectedLink(1, 3);
         const auto in = *star.FindDirectedLink(3, 0);
@@ -295,7 +295,7 @@ class SameRoundTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         Fixture f(line, {0});
         f.state.Start(OwnWorkload{0, REDUCE, {2, 1}, {}}.Get());
         f.state.Start(OwnWorkload{0, REDUCE, {1, 0}, {}}.Get());
@@ -322,7 +322,7 @@ class AbortTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         TestPlain(line);
         TestNamed(line);
         TestMergesWithWhatCame(line);
@@ -391,7 +391,7 @@ class LinkDownTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(2);
+        const Topology line = MakeTestLine(2);
         Fixture f(line, {0});
         f.state.SetLinkUp(0, false);
         NS_TEST_EXPECT_MSG_EQ(f.state.IsLinkUp(0), false, "down");
@@ -517,7 +517,7 @@ class FingerprintTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(4);
+        const Topology star = MakeTestStar(4);
         const OwnWorkload first{0, REDUCE, {1, 4, 0}, {}};
         const OwnWorkload second{1, REDUCE, {2, 4, 0}, {}};
         Fixture f(star, {0, 0});
@@ -579,7 +579,7 @@ class MakeReducedTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         const Fixture f(AllReduceState::MakeReduced(star, {0, 2, 2}));
         for (ChunkId chunk = 0; chunk < 3; ++chunk)
         {

@@ -258,7 +258,7 @@ Contains(const std::string& text, const std::string& part)
 }
 
 Topology
-MakeStar(uint32_t nServers, uint32_t capacity)
+MakeTestStar(uint32_t nServers, uint32_t capacity)
 {
     std::vector<Link> links;
     for (NodeId server = 0; server < nServers; ++server)
@@ -273,7 +273,7 @@ MakeStar(uint32_t nServers, uint32_t capacity)
 }
 
 Topology
-MakeLine(uint32_t nServers)
+MakeTestLine(uint32_t nServers)
 {
     std::vector<Link> links;
     for (NodeId server = 0; server + 1 < nServers; ++server)
@@ -328,8 +328,9 @@ std::vector<Topology>
 MakeFamilies()
 {
     std::vector<Topology> networks;
-    for (const char* spec :
-         {"bcube:2,1", "bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3", "fattree:4"})
+    std::vector<std::string> specs = GetTopologyExamples();
+    specs.emplace_back("bcube:2,1");
+    for (const std::string& spec : specs)
     {
         const Topology whole = ParseTopology(spec);
         networks.push_back(whole);

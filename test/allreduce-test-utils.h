@@ -55,7 +55,7 @@ bool Contains(const std::string& text, const std::string& part);
  * @param capacity of every link
  * @return servers around one switch
  */
-Topology MakeStar(uint32_t nServers, uint32_t capacity = 1);
+Topology MakeTestStar(uint32_t nServers, uint32_t capacity = 1);
 
 /**
  * @ingroup allreduce-tests
@@ -63,7 +63,7 @@ Topology MakeStar(uint32_t nServers, uint32_t capacity = 1);
  * @param nServers number of servers
  * @return servers in a row, each joined to the next by a link
  */
-Topology MakeLine(uint32_t nServers);
+Topology MakeTestLine(uint32_t nServers);
 
 /// @ingroup allreduce-tests
 /// How large a random network may be.

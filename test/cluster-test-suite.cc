@@ -150,7 +150,7 @@ class UtilityTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const GpuCluster cluster = MakeCluster(MakeStar(2), 4);
+        const GpuCluster cluster = MakeCluster(MakeTestStar(2), 4);
         TestRandom random(1);
         for (const std::string text : {"progress",
                                        "energy:0.7",
@@ -234,7 +234,7 @@ class GainCurveTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const GpuCluster cluster = MakeCluster(MakeStar(2), 4);
+        const GpuCluster cluster = MakeCluster(MakeTestStar(2), 4);
         const std::vector<std::string> objectives = {"progress", "energy:0.8", "fair:2"};
         TestRandom random(2);
         for (uint32_t run = 0; run < 300; ++run)
@@ -377,7 +377,7 @@ class CheckerMutantsTestCase : public TestCase
     void DoRun() override
     {
         // Four servers of two GPUs at switch 4; job 0 on servers 0 and 1, job 1 on 2, job 2 waits.
-        m_cluster.emplace(MakeCluster(MakeStar(4), 2));
+        m_cluster.emplace(MakeCluster(MakeTestStar(4), 2));
         m_jobs = {MakeJob(6, 100, 3), MakeJob(6, 100, 2), MakeJob(6, 100, 2)};
         m_jobs[0].bandwidthBps = 6 * GIGABIT;
         m_jobs[1].bandwidthBps = 6 * GIGABIT;
@@ -546,7 +546,7 @@ class KnownAnswersTestCase : public TestCase
     /// A job that has the cluster to itself gets all it can use, whoever decides.
     void CheckAlone()
     {
-        const GpuCluster cluster = MakeCluster(MakeStar(3), 2);
+        const GpuCluster cluster = MakeCluster(MakeTestStar(3), 2);
         for (const std::string& policy : GetClusterPolicyNames())
         {
             const auto result = Play(cluster, {MakeJob(12, 100, 5)}, policy, 10);
@@ -584,7 +584,7 @@ class KnownAnswersTestCase : public TestCase
     /// Fairness shares GPUs between equals; dominant-resource fairness does so whatever the goal.
     void CheckShares()
     {
-        const GpuCluster cluster = MakeCluster(MakeStar(2), 4);
+        const GpuCluster cluster = MakeCluster(MakeTestStar(2), 4);
         const std::vector<Job> jobs(4, MakeJob(6, 100, 8));
         for (const std::string policy : {"gadget", "drf"})
         {
@@ -608,7 +608,7 @@ class KnownAnswersTestCase : public TestCase
     {
         std::vector<Job> jobs = {MakeJob(200, 1, 4), MakeJob(59, 1, 1)};
         jobs[0].weight = 3;
-        const auto result = Play(MakeCluster(MakeStar(2), 2), jobs, "gadget", 1);
+        const auto result = Play(MakeCluster(MakeTestStar(2), 2), jobs, "gadget", 1);
         NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots, 4, "the large job runs");
         NS_TEST_EXPECT_MSG_EQ(result.jobs[1].workerSlots, 0, "the small job waits");
         NS_TEST_EXPECT_MSG_EQ_TOL(result.worstSlotShare, 3 / 3.25, 1e-12, "bound: 1 + 3 * 3/4");
@@ -617,7 +617,7 @@ class KnownAnswersTestCase : public TestCase
     /// Two rings of SJF-BCO share links, and are slower than one.
     void CheckContention()
     {
-        GpuCluster cluster = MakeCluster(MakeStar(2), 2);
+        GpuCluster cluster = MakeCluster(MakeTestStar(2), 2);
         cluster.contentionAlpha = 1;
         Job job = MakeJob(1e-3, 1'000'000, 2);
         job.gradientBytes = 1'250'000'000; // A second at 10 Gb/s; so is the ring of two workers.
@@ -635,7 +635,7 @@ class KnownAnswersTestCase : public TestCase
     /// Where links are too thin for a second ring, the GPUs still go to somebody.
     void CheckNetworkLimit()
     {
-        std::vector<Link> links = MakeStar(4).GetLinks();
+        std::vector<Link> links = MakeTestStar(4).GetLinks();
         for (Link& link : links)
         {
             link.rateBps = GIGABIT;
@@ -664,7 +664,8 @@ class KnownAnswersTestCase : public TestCase
         std::vector<Job> jobs(2, MakeJob(6, 1000, 4));
         jobs[1].name = "second";
         GadgetPolicy policy;
-        const auto result = PlayTrace(MakeCluster(MakeStar(2), 2), jobs, OnlyNamed(), policy, 3);
+        const auto result =
+            PlayTrace(MakeCluster(MakeTestStar(2), 2), jobs, OnlyNamed(), policy, 3);
         NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots, 0, "the first job is worth nothing");
         NS_TEST_EXPECT_MSG_EQ(result.jobs[1].workerSlots, 12, "the second gets everything");
     }
@@ -695,7 +696,7 @@ class GuaranteeTestCase : public TestCase
     /// The exhaustive search itself, where the answer is known.
     void CheckOptimum()
     {
-        std::vector<Link> links = MakeStar(2).GetLinks();
+        std::vector<Link> links = MakeTestStar(2).GetLinks();
         links[0].rateBps = GIGABIT;
         const GpuCluster cluster = MakeCluster({"thin", 2, 1, links}, 2);
         const std::vector<Job> jobs(2, MakeJob(6, 19, 4));
@@ -879,7 +880,7 @@ class RingExperimentTestCase : public TestCase
     /// Two rings over the same links: without reservations each slows the other down.
     void CheckBestEffort(RingRunOptions options)
     {
-        const GpuCluster cluster = MakeCluster(MakeStar(2), 2);
+        const GpuCluster cluster = MakeCluster(MakeTestStar(2), 2);
         std::vector<Job> jobs(2, MakeJob(1e-4, 10000, 2));
         std::vector<RingEmbedding> rings;
         for (JobId job = 0; job < jobs.size(); ++job)

@@ -9,6 +9,7 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 
@@ -44,6 +45,7 @@ class RandomFaultsTestCase : public DataCentreTestCase
                                                 "dcell:3,1",
                                                 "jellyfish:6,3,1,2",
                                                 "jellyfish:4,2,2,1"};
+        const std::vector<std::string> schedulers = GetNamesWithoutLearning();
         TestRandom random(m_transport.size());
         uint32_t nCutOff = 0;
         uint32_t nReplans = 0;
@@ -51,7 +53,7 @@ class RandomFaultsTestCase : public DataCentreTestCase
         for (uint32_t run = 0; run < m_nRuns; ++run)
         {
             const Topology topology = ParseTopology(specs[Draw(random, specs.size())]);
-            const std::string scheduler = CLASSICAL[Draw(random, CLASSICAL.size())];
+            const std::string scheduler = schedulers[Draw(random, schedulers.size())];
             RunOptions options = MakeOptions(m_transport, SYNCS[Draw(random, 2)]);
             options.faults.failRandom =
                 std::to_string(1 + Draw(random, 3)) + "," + std::to_string(run);
@@ -143,7 +145,7 @@ class CutOffTestCase : public DataCentreTestCase
     void CutOff(const std::string& transport, const std::string& sync)
     {
         const std::string what = transport + " " + sync;
-        const Experiment experiment = MakeExperiment(MakeStar(4), "greedy", 100000, 1);
+        const Experiment experiment = MakeExperiment(MakeTestStar(4), "greedy", 100000, 1);
         RunOptions options = MakeOptions(transport, sync);
         options.faults.fail = {"2-4@50us"};
         auto result = RunExperiment(experiment, options);
@@ -169,7 +171,7 @@ class CutOffTestCase : public DataCentreTestCase
 
     void DoRun() override
     {
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "allreduce-test-utils.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/broadcast-problem.h"
 #include "ns3/greedy-planner.h"
@@ -499,19 +501,6 @@ class DeterminismTestCase : public TestCase
     }
 };
 
-/// @return servers in a row, each joined to the next
-Topology
-MakeLine(uint32_t nServers)
-{
-    std::vector<Link> links(nServers - 1);
-    for (NodeId server = 0; server + 1 < nServers; ++server)
-    {
-        links[server].a = server;
-        links[server].b = server + 1;
-    }
-    return Topology("line", nServers, 0, links);
-}
-
 /// Servers relay what they do not want if, and only if, there is no other way.
 class RelayTestCase : public TestCase
 {
@@ -524,7 +513,7 @@ class RelayTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(5);
+        const Topology line = MakeTestLine(5);
         BroadcastProblem problem = MakeEmptyProblem(line, 1);
         problem.holders.Set(0, 0);
         problem.wants.Set(3, 0);
@@ -563,7 +552,7 @@ class UnreachableTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(4);
+        const Topology line = MakeTestLine(4);
         BroadcastProblem problem = MakeAllToAll(line, 1);
         problem.capacity[2 * 2] = 0; // from server 2 to server 3
         ExpectError(problem, "chunk 0 cannot reach server 3");

@@ -14,11 +14,13 @@
 #include "ns3/test.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-spec.h"
+#include "ns3/training-config.h"
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace ns3::allreduce
@@ -176,10 +178,12 @@ class HostileInputTestCase : public TestCase
         Check("policy", R"({"format": "allreduce-policy", "version": 2.5})", "version 2.5");
     }
 
-    /// @return the shipped policy, another number in the place of the first weight
+    /// @return a policy, another number in the place of the first weight
     std::string MakePolicy(const std::string& weight)
     {
-        std::ifstream in(std::string(NS_TEST_SOURCEDIR) + "/../policies/hrl.json");
+        const std::string path = CreateTempDirFilename("hostile-policy.json");
+        WriteCheckpoint(path, PolicyWeights::MakeInitial(1), TrainingConfig(), {});
+        std::ifstream in(path);
         std::ostringstream text;
         text << in.rdbuf();
         std::string policy = text.str();

@@ -46,7 +46,7 @@ class CapacityTestCase : public TestCase
         ExpectDerived({18, 20}, {9, 10});
         ExpectDerived({1, 100'000}, {1, 65535});
         ExpectDerived({}, {});
-        for (const char* spec : {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2", "torus:4x4"})
+        for (const std::string& spec : GetTopologyExamples())
         {
             const Topology topology = ParseTopology(spec);
             for (const Link& link : topology.GetLinks())

@@ -9,6 +9,7 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/boolean.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/config.h"
@@ -310,7 +311,7 @@ class LabelsTestCase : public DataCentreTestCase
             Measure(MakeExperiment(MakeCluster("a", 1, 2, 10), "ring", BYTES, 1), "raw")
                 .measuredSeconds;
         const Experiment experiment = MakeExperiment(MakeCluster("b", 2, 5, 20), "ring", BYTES, 1);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             const auto result = Measure(experiment, transport);
             NS_TEST_EXPECT_MSG_EQ_TOL(result.measuredSeconds,
@@ -339,10 +340,10 @@ class RandomNetworksTestCase : public DataCentreTestCase
     void CheckSmall(uint64_t seed)
     {
         const Topology topology = DrawNetwork(seed, 12);
-        for (const std::string& scheduler : CLASSICAL)
+        for (const std::string& scheduler : GetNamesWithoutLearning())
         {
             const Experiment experiment = MakeExperiment(topology, scheduler, 1 << 16, 2);
-            for (const std::string& transport : TRANSPORTS)
+            for (const std::string& transport : GetTransportNames())
             {
                 const auto result = Measure(experiment, transport);
                 NS_TEST_EXPECT_MSG_EQ(result.failure, "", seed << " " << scheduler);
@@ -380,9 +381,10 @@ class RandomNetworksTestCase : public DataCentreTestCase
         {
             CheckSmall(seed);
         }
+        const std::vector<std::string> schedulers = GetNamesWithoutLearning();
         for (uint64_t seed = 11; seed <= 30; ++seed)
         {
-            CheckLarge(seed, CLASSICAL[seed % CLASSICAL.size()]);
+            CheckLarge(seed, schedulers[seed % schedulers.size()]);
         }
     }
 };
@@ -512,7 +514,7 @@ class ControlTestCase : public DataCentreTestCase
             const Topology topology = ParseTopology(spec);
             const uint32_t nServers = topology.GetNServers();
             const Experiment experiment = MakeExperiment(topology, "greedy", 400'003);
-            for (const std::string& transport : TRANSPORTS)
+            for (const std::string& transport : GetTransportNames())
             {
                 for (const std::string& sync : SYNCS)
                 {
@@ -567,8 +569,9 @@ class ControlTestCase : public DataCentreTestCase
     /// Links break, tokens and grants are lost with them: exact sums, or servers that are cut off.
     void CheckFaults(uint32_t seed)
     {
-        const std::string transport = TRANSPORTS[seed % 3];
-        const std::string sync = SYNCS[seed / 3 % 2];
+        const std::vector<std::string> transports = GetTransportNames();
+        const std::string transport = transports[seed % transports.size()];
+        const std::string sync = SYNCS[seed / transports.size() % 2];
         const Experiment experiment =
             MakeExperiment(ParseTopology("bcube:3,1"), seed % 2 ? "greedy" : "ring", 200'003);
         const auto result =

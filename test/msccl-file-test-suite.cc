@@ -330,18 +330,20 @@ class HandWrittenTestCase : public TestCase
         const std::vector<NodeId> roots{3, 0, 1, 2};
         NS_TEST_ASSERT_MSG_EQ((schedule.roots == roots), true, "where sums are complete first");
         // Around one switch each server has one link out and one in, which is all a ring needs.
-        NS_TEST_ASSERT_MSG_EQ(Import(MakeFusedRing(4), MakeStar(4)).rounds.size(), 6, "star");
+        NS_TEST_ASSERT_MSG_EQ(Import(MakeFusedRing(4), MakeTestStar(4)).rounds.size(), 6, "star");
         // Servers in a row share no switch with all: 3 -> 0 is not possible in one workload.
         NS_TEST_ASSERT_MSG_EQ(
-            Contains(FindImportFault(MakeFusedRing(4), MakeLine(4)), "no path of switches"),
+            Contains(FindImportFault(MakeFusedRing(4), MakeTestLine(4)), "no path of switches"),
             true,
             "line");
 
-        const Topology star = MakeStar(3, 2);
+        const Topology star = MakeTestStar(3, 2);
         NS_TEST_ASSERT_MSG_EQ(RunMscclFile(MakeAllPairs(), 1, random), "", "all pairs");
         NS_TEST_ASSERT_MSG_EQ(FindImportFault(MakeAllPairs(), star), "", "all pairs");
         NS_TEST_ASSERT_MSG_EQ(Import(MakeAllPairs(), star).rounds.size(), 2, "all pairs");
-        NS_TEST_ASSERT_MSG_EQ(Import(MakeAllPairs(), MakeStar(3)).rounds.size(), 4, "all pairs");
+        NS_TEST_ASSERT_MSG_EQ(Import(MakeAllPairs(), MakeTestStar(3)).rounds.size(),
+                              4,
+                              "all pairs");
     }
 };
 
@@ -417,7 +419,7 @@ class MalformedTestCase : public TestCase
 
     void CheckPairs(const std::string& from, const std::string& to, const std::string& part)
     {
-        CheckChange(MakeAllPairs(), MakeStar(3), from, to, part);
+        CheckChange(MakeAllPairs(), MakeTestStar(3), from, to, part);
     }
 
     /// Replace the first match in a file.
@@ -443,7 +445,7 @@ class MalformedTestCase : public TestCase
 
     void CheckDeadlocks()
     {
-        const Topology pair = MakeStar(2);
+        const Topology pair = MakeTestStar(2);
         TextProgram both(2, 1);
         both.Add(0, 1, 1, {{"rrc", "i0", ""}, {"s", "i0", ""}});
         both.Add(1, 0, 0, {{"rrc", "i0", ""}, {"s", "i0", ""}});
@@ -458,7 +460,7 @@ class MalformedTestCase : public TestCase
 
     void CheckUnsound()
     {
-        const Topology pair = MakeStar(2);
+        const Topology pair = MakeTestStar(2);
         TextProgram unfinished(2, 1);
         unfinished.Add(0, 1, -1, {{"s", "i0", ""}});
         unfinished.Add(1, -1, 0, {{"rrc", "i0", ""}});
@@ -472,8 +474,8 @@ class MalformedTestCase : public TestCase
         twice.Add(0, 1, 1, {{"rrc", "i0", ""}, {"s", "i0", ""}, {"rrc", "i0", ""}});
         twice.Add(1, 0, 0, {{"s", "i0", ""}, {"r", "i0", ""}, {"s", "i0", ""}});
         Check(twice.Get(), pair, "adds to the sum of chunk 0, which is complete");
-        Check(MakeFanIn(true), MakeStar(3), "for i[0]: nothing says which of them comes first");
-        NS_TEST_ASSERT_MSG_EQ(FindImportFault(MakeFanIn(false), MakeStar(3)), "", "fan-in");
+        Check(MakeFanIn(true), MakeTestStar(3), "for i[0]: nothing says which of them comes first");
+        NS_TEST_ASSERT_MSG_EQ(FindImportFault(MakeFanIn(false), MakeTestStar(3)), "", "fan-in");
     }
 
     /// GPU 0 adds what two others send, in threadblocks that may or may not wait for each other.
@@ -515,7 +517,7 @@ class CorruptionTestCase : public TestCase
         const Topology bcube = ParseTopology("bcube:2,1");
         const AllReduceState state(bcube, MakeRoots(4, 1));
         CheckFile(MakeFusedRing(4), ring, random);
-        CheckFile(MakeAllPairs(), MakeStar(3), random);
+        CheckFile(MakeAllPairs(), MakeTestStar(3), random);
         for (const char* name : {"greedy", "halving-doubling", "double-tree", "ps"})
         {
             CheckFile(Export(bcube, Plan(*CreateScheduler(name), state)), bcube, random);

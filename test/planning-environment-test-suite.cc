@@ -142,7 +142,7 @@ class ReduceTreesTestCase : public TestCase
         TestRandom random(1);
         for (uint32_t i = 0; i < 200; ++i)
         {
-            const Topology star = MakeStar(2 + Draw(random, 9));
+            const Topology star = MakeTestStar(2 + Draw(random, 9));
             const PlanningProblem problem = DrawTrees(star, random);
             Reduce(problem, random);
         }
@@ -361,7 +361,7 @@ class RestProblemTestCase : public TestCase
     /// Servers that no link joins with the others any more.
     void CheckCutOff()
     {
-        const Topology line = MakeLine(4);
+        const Topology line = MakeTestLine(4);
         AllReduceState state(line, {1});
         state.SetLinkUp(*line.FindDirectedLink(2, 3) / 2, false);
         const PolicyWeights weights = PolicyWeights::MakeInitial(1);

@@ -206,8 +206,7 @@ class CheckpointTestCase : public TestCase
         CheckChanged([](Json& j) { j["networks"] = 1; }, "no \"networks\", expected an object");
         CheckChanged([](Json& j) { j["networks"]["port"] = 1; }, "no network \"port\"");
         CheckChanged([](Json& j) { j["networks"].erase("tree"); }, "no network \"tree\"");
-        CheckChanged([](Json& j) { j["networks"]["port"]["features"][0] = "mood"; },
-                     "network \"port\" has another layout of features");
+        CheckFeatures();
         const std::size_t nWeights = PolicyWeights().Get(PolicyHead::ITEM).values.size();
         CheckChanged([](Json& j) { j["networks"]["item"]["weights"].erase(0); },
                      "network \"item\" has " + std::to_string(nWeights - 1) +
@@ -217,6 +216,22 @@ class CheckpointTestCase : public TestCase
         CheckChanged([](Json& j) { j["networks"]["item"]["weights"][5] = nullptr; },
                      "weight 5 is null, expected a finite number");
         CheckChanged([](Json& j) { j["networks"]["item"]["weights"][5] = 1e300; }, "weight 5 is");
+    }
+
+    void CheckFeatures()
+    {
+        const std::string layout = "has another layout of features than this module: feature ";
+        const std::vector<std::string>& known = GetPolicyFeatures(PolicyHead::PORT);
+        const std::string last = std::to_string(known.size() - 1);
+        CheckChanged([](Json& j) { j["networks"]["port"]["features"][1] = "mood"; },
+                     layout + "1 is \"mood\", expected \"" + known[1] +
+                         "\"; train it anew with allreduce-train");
+        CheckChanged([&](Json& j) { j["networks"]["port"]["features"].erase(known.size() - 1); },
+                     layout + last + " is missing, expected \"" + known.back() + "\"");
+        CheckChanged([](Json& j) { j["networks"]["port"]["features"].push_back("mood"); },
+                     layout + std::to_string(known.size()) + " is \"mood\", expected no more");
+        CheckChanged([](Json& j) { j["networks"]["port"]["features"] = 7; },
+                     layout + "0 is missing");
     }
 
     std::string ReadText() const

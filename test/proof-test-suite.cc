@@ -373,7 +373,7 @@ class LedgerTestCase : public TestCase
 
     void TestCounts()
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         ContributionLedger ledger(line, {0});
         NS_TEST_EXPECT_MSG_EQ(ledger.IsFresh(), true, "at the beginning");
         const OwnWorkload workload{0, REDUCE, {2, 1}, {}};
@@ -617,7 +617,7 @@ class InFlightTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology line = MakeLine(3);
+        const Topology line = MakeTestLine(3);
         ContributionLedger ledger(line, {0});
         const OwnWorkload workload{0, REDUCE, {2, 1}, {}};
         ledger.Begin(workload.Get());

@@ -445,7 +445,7 @@ class ReplannedByTestCase : public DataCentreTestCase
     void DoRun() override
     {
         const Topology topology = ParseTopology("bcube:2,1");
-        for (const std::string& name : CLASSICAL)
+        for (const std::string& name : GetNamesWithoutLearning())
         {
             Check(MakeExperiment(topology, name, 100000), "greedy");
         }

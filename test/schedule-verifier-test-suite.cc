@@ -274,9 +274,9 @@ MakeSchedules(const Topology& topology, uint32_t chunksPerServer)
 std::vector<Topology>
 MakeNetworks()
 {
-    std::vector<Topology> networks = {MakeStar(4),
-                                      MakeStar(3, 2),
-                                      MakeLine(4),
+    std::vector<Topology> networks = {MakeTestStar(4),
+                                      MakeTestStar(3, 2),
+                                      MakeTestLine(4),
                                       ParseTopology("bcube:2,1"),
                                       ParseTopology("dcell:2,1"),
                                       ParseTopology("jellyfish:4,2,1"),
@@ -408,7 +408,7 @@ class FirstViolationTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         OwnSchedule schedule = MakeStarSchedule();
         schedule.rounds.insert(schedule.rounds.begin() + 1, OwnRound());
         schedule.rounds.emplace_back();
@@ -459,7 +459,7 @@ class RoundTripTestCase : public TestCase
     void TestText()
     {
         NS_TEST_EXPECT_MSG_EQ(
-            FormatSchedule(MakeLine(3), MakeNamedSchedule().Get()),
+            FormatSchedule(MakeTestLine(3), MakeNamedSchedule().Get()),
             "{\"format\": \"allreduce-schedule\", \"version\": 1,\n"
             " \"topology\": "
             "{\"name\":\"line\",\"servers\":3,\"switches\":0,\"links\":[[0,1,1],[1,2,1]]},\n"
@@ -486,7 +486,7 @@ class BrokenFileTestCase : public TestCase
   private:
     void DoRun() override
     {
-        m_text = FormatSchedule(MakeLine(3), MakeNamedSchedule().Get());
+        m_text = FormatSchedule(MakeTestLine(3), MakeNamedSchedule().Get());
         TestTruncated();
         TestReplaced();
         TestRandomBytes();
@@ -618,18 +618,20 @@ class ScheduleVerifierTestSuite : public TestSuite
 
     void AddLine(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
-        AddTestCase(new CorruptionTestCase(name, MakeLine(3), MakeLineSchedule(), corrupt, reason));
+        AddTestCase(
+            new CorruptionTestCase(name, MakeTestLine(3), MakeLineSchedule(), corrupt, reason));
     }
 
     void AddNamed(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
         AddTestCase(
-            new CorruptionTestCase(name, MakeLine(3), MakeNamedSchedule(), corrupt, reason));
+            new CorruptionTestCase(name, MakeTestLine(3), MakeNamedSchedule(), corrupt, reason));
     }
 
     void AddStar(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
-        AddTestCase(new CorruptionTestCase(name, MakeStar(3), MakeStarSchedule(), corrupt, reason));
+        AddTestCase(
+            new CorruptionTestCase(name, MakeTestStar(3), MakeStarSchedule(), corrupt, reason));
     }
 
     /// @return a corruption: the first workload goes along another path
@@ -707,7 +709,7 @@ class ScheduleVerifierTestSuite : public TestSuite
             "at the end: the contribution of server 2 to chunk 0 never reaches its root, server 0");
         AddTestCase(new CorruptionTestCase(
             "a contribution counted twice",
-            MakeStar(3, 2),
+            MakeTestStar(3, 2),
             MakeStarSchedule(),
             [](OwnSchedule& s) {
                 s.rounds[0].push_back({0, REDUCE, {2, 3, 0}, {}});

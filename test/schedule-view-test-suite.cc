@@ -259,7 +259,7 @@ class ScheduleViewTestCase : public TestCase
                                       name);
             }
         }
-        const Topology line = MakeLine(64);
+        const Topology line = MakeTestLine(64);
         const auto schedule = MakeLongSchedule(64, 70);
         const Json view = Check(line, schedule);
         NS_TEST_EXPECT_MSG_LT(view["steps"].size(),

@@ -131,11 +131,11 @@ MakeDegradedFamilies()
 std::vector<Topology>
 MakeOddNetworks()
 {
-    std::vector<Topology> networks = {MakeStar(2),
-                                      MakeStar(3, 3),
-                                      MakeStar(9),
-                                      MakeLine(2),
-                                      MakeLine(7),
+    std::vector<Topology> networks = {MakeTestStar(2),
+                                      MakeTestStar(3, 3),
+                                      MakeTestStar(9),
+                                      MakeTestLine(2),
+                                      MakeTestLine(7),
                                       ParseTopology("torus:2x2")};
     // A server pair far from all others: both are equally far from any root, and near each other.
     std::vector<Link> links;

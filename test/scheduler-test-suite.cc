@@ -181,9 +181,12 @@ class ProgressTestCase : public TestCase
         TestPlanner(uneven, "greedy", 1, "round");
         TestPlanner(uneven, "greedy", 3, "sample 2 of 3");
         TestPlanner(uneven, "forest", 1, "tree 2 of");
-        TestPlanner(uneven, "hrl", 1, "search 2 of");
-        TestPlanner(uneven, "hrl", 3, "sample 2 of 3");
-        TestPlanner(MakeStar(3), "allreduce_tests::OneByOneScheduler", 1, "round 2");
+        const auto testPolicies = [&] {
+            TestPlanner(uneven, "hrl", 1, "search 2 of");
+            TestPlanner(uneven, "hrl", 3, "sample 2 of 3");
+        };
+        NS_TEST_EXPECT_MSG_EQ(GetError(testPolicies), "", "there are policies");
+        TestPlanner(MakeTestStar(3), "allreduce_tests::OneByOneScheduler", 1, "round 2");
     }
 
     void TestParts()
@@ -222,7 +225,7 @@ class ProgressTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(isExpected, true, name << " says " << expected);
         NS_TEST_EXPECT_MSG_EQ(isShare, true, name << ": shares are from 0 to 1");
         const std::size_t nBefore = nCalls;
-        scheduler->NextRound(AllReduceState(MakeStar(4), MakeRoots(4, 1)));
+        scheduler->NextRound(AllReduceState(MakeTestStar(4), MakeRoots(4, 1)));
         NS_TEST_EXPECT_MSG_EQ(nCalls, nBefore, name << ": nobody listens any more");
     }
 };
@@ -239,7 +242,7 @@ class FactoryTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         const AllReduceSchedule schedule =
             Plan(*CreateScheduler("allreduce_tests::OneByOneScheduler"),
                  AllReduceState(star, MakeRoots(3, 1)));
@@ -310,6 +313,17 @@ struct SimpleScheduler : AllReduceScheduler
 
 const TypeId g_simpleType = RegisterScheduler<SimpleScheduler>("allreduce_tests::Simple");
 
+/// A plan of nothing.
+struct EmptyScheduler : PlannedScheduler
+{
+    std::vector<WorkloadList> PlanAll(const AllReduceState&) override
+    {
+        return {};
+    }
+};
+
+const TypeId g_emptyType = RegisterScheduler<EmptyScheduler>("allreduce_tests::Empty");
+
 /// @brief A scheduler that uses RoundBuilder and RegisterScheduler.
 class RoundBuilderTestCase : public TestCase
 {
@@ -326,6 +340,7 @@ class RoundBuilderTestCase : public TestCase
         TestRefusals();
         TestBrokenLink();
         TestNames();
+        TestAttributes();
     }
 
     void TestRounds()
@@ -343,7 +358,7 @@ class RoundBuilderTestCase : public TestCase
 
     void TestRefusals()
     {
-        const Topology line = MakeLine(4); // 0 - 1 - 2 - 3, no switches
+        const Topology line = MakeTestLine(4); // 0 - 1 - 2 - 3, no switches
         const AllReduceState state(line, {0, 3});
         RoundBuilder round(state);
         NS_TEST_EXPECT_MSG_EQ(round.GetNServers(), 4, "servers");
@@ -376,12 +391,25 @@ class RoundBuilderTestCase : public TestCase
     void TestNames()
     {
         NS_TEST_EXPECT_MSG_EQ(g_simpleType.GetName(), "allreduce_tests::Simple", "named");
+        const auto names = GetSchedulerNames();
+        NS_TEST_EXPECT_MSG_EQ(std::count(names.begin(), names.end(), g_simpleType.GetName()),
+                              0,
+                              "not a short name");
         for (const char* name : {"greedy", "allreduce_tests::Simple", "ns3::Object"})
         {
             const auto message = GetAbortMessage([&] { RegisterScheduler<SimpleScheduler>(name); });
             const std::string expected = std::string("the name \"") + name + "\" is taken";
             NS_TEST_EXPECT_MSG_EQ(Contains(message, expected), true, message);
         }
+    }
+
+    void TestAttributes()
+    {
+        NS_TEST_EXPECT_MSG_EQ(g_emptyType.GetParent(), PlannedScheduler::GetTypeId(), "parent");
+        const auto scheduler = CreateScheduler("allreduce_tests::Empty");
+        NS_TEST_EXPECT_MSG_EQ(scheduler->SetAttributeFailSafe("Seed", UintegerValue(7)),
+                              true,
+                              "the Seed of PlannedScheduler");
     }
 };
 
@@ -418,7 +446,7 @@ class MisbehaviorTestCase : public TestCase
 
     static std::string RunWith(std::vector<OwnRound> rounds)
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         const auto scheduler =
             DynamicCast<StubbornScheduler>(CreateScheduler("allreduce_tests::StubbornScheduler"));
         scheduler->rounds = std::move(rounds);
@@ -459,7 +487,7 @@ class DisconnectedTestCase : public TestCase
     /// The same after a link has broken.
     void TestCutOff()
     {
-        const Topology line = MakeLine(4);
+        const Topology line = MakeTestLine(4);
         for (const std::string& name : GetNamesWithoutLearning())
         {
             const auto scheduler = CreateScheduler(name);

@@ -6,9 +6,11 @@
 #include "allreduce-test-utils.h"
 #include "run-experiment.h"
 #include "run-options.h"
+#include "run-rows.h"
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-helper.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
@@ -25,8 +27,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -59,7 +63,7 @@ class ExactSumsTestCase : public TestCase
         for (const uint64_t bytes : {uint64_t{1}, nChunks - 1, nChunks + 1, uint64_t{100003}})
         {
             const Experiment experiment = MakeExperiment(topology, m_scheduler, bytes);
-            for (const std::string& transport : TRANSPORTS)
+            for (const std::string& transport : GetTransportNames())
             {
                 for (const std::string& sync : SYNCS)
                 {
@@ -96,7 +100,7 @@ class PredictionTestCase : public DataCentreTestCase
         const Topology topology = ParseTopology(spec);
         const Experiment experiment =
             MakeExperiment(topology, scheduler, CHUNK * topology.GetNServers(), 1);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             options.verifyData = false;
@@ -110,7 +114,7 @@ class PredictionTestCase : public DataCentreTestCase
 
     void DoRun() override
     {
-        for (const std::string& scheduler : CLASSICAL)
+        for (const std::string& scheduler : GetNamesWithoutLearning())
         {
             Compare("bcube:3,1", scheduler);
             Compare("jellyfish:5,2,2,1", scheduler);
@@ -180,7 +184,7 @@ class CloseToIdealTestCase : public DataCentreTestCase
     {
         const Experiment experiment =
             MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 32 << 20);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "dependency");
             options.verifyData = false;
@@ -205,7 +209,7 @@ class DeterminismTestCase : public TestCase
     void DoRun() override
     {
         const Topology topology = ParseTopology("bcube:3,1");
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -244,7 +248,7 @@ class LossTestCase : public DataCentreTestCase
             link.errorRate = 0.02;
         }
         const Topology lossy = clean.WithLinks("lossy", links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -279,7 +283,7 @@ class PatienceTestCase : public DataCentreTestCase
             link.delayNs = ParseTime(delay);
         }
         const Topology lossy = clean.WithLinks(spec, links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -349,11 +353,11 @@ class WatchdogTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(3);
+        const Topology star = MakeTestStar(3);
         std::vector<Link> links = star.GetLinks();
         links[1].errorRate = 1;
         const Topology dead = star.WithLinks("dead", links);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {
@@ -494,7 +498,7 @@ class BackgroundTestCase : public DataCentreTestCase
         CheckSpread();
         CheckThroughTraffic();
         const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 4 << 20);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             double before = 0;
@@ -586,15 +590,16 @@ class DroppedTestCase : public DataCentreTestCase
         }
         const Experiment experiment =
             MakeExperiment(clean.WithLinks("lossy", links), "ps", 1 << 18);
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             Passage passage;
             RunOptions options = MakeOptions(transport, "dependency");
             options.queue = 5;
+            const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
-            options.faults.background = transport == "raw" ? "0" : "0.3";
+            options.faults.background = usesIp ? "0.3" : "0";
             options.prepare = [&](const AllReduceNetwork& network) {
-                Watch(network, transport != "raw", passage);
+                Watch(network, usesIp, passage);
                 return nullptr;
             };
             const auto result = RunExperiment(experiment, options);
@@ -624,8 +629,8 @@ class SlowLinkTestCase : public DataCentreTestCase
   private:
     void DoRun() override
     {
-        const Topology star = MakeStar(4);
-        for (const std::string& transport : TRANSPORTS)
+        const Topology star = MakeTestStar(4);
+        for (const std::string& transport : GetTransportNames())
         {
             RunOptions options = MakeOptions(transport, "barrier");
             const auto fast =
@@ -750,7 +755,7 @@ class StoppedTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             AllReduceHelper helper(TopologyHelper(ParseTopology("bcube:2,1")).Install());
             const auto session = helper.Install("ring", transport);
@@ -865,7 +870,7 @@ class BadRunOptionsTestCase : public TestCase
     }
 
   private:
-    void Refuse(const std::string& part, void (*change)(RunOptions&))
+    void Refuse(const std::string& part, const std::function<void(RunOptions&)>& change)
     {
         RunOptions options;
         change(options);
@@ -892,15 +897,43 @@ class BadRunOptionsTestCase : public TestCase
         Refuse("--iterations \"0\"", [](RunOptions& options) { options.iterations = 0; });
         Refuse("--compute-time \"x\"", [](RunOptions& options) { options.computeTime = "x"; });
         Refuse("--watchdog \"x\"", [](RunOptions& options) { options.watchdog = "x"; });
-        Refuse("--flow-monitor", [](RunOptions& options) {
-            options.transport = "raw";
-            options.flowMonitor = "flows.xml";
-        });
+        for (const char* name : {"raw", "ns3::allreduce::RawTransport"})
+        {
+            Refuse("--flow-monitor", [=](RunOptions& options) {
+                options.transport = name;
+                options.flowMonitor = "flows.xml";
+            });
+        }
         const std::string abort = GetAbortMessage([] {
-            AllReduceHelper helper(TopologyHelper(MakeStar(2)).Install());
+            AllReduceHelper helper(TopologyHelper(MakeTestStar(2)).Install());
             helper.SetAttribute("Bytes", UintegerValue(0));
         });
         NS_TEST_EXPECT_MSG_EQ(Contains(abort, "Bytes"), true, "0 bytes: " << abort);
+    }
+};
+
+/// What the programs show of a row is in it.
+class ColumnsTestCase : public DataCentreTestCase
+{
+  public:
+    ColumnsTestCase()
+        : DataCentreTestCase("rows have a member for each column")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:2,0"), "ring", 1000);
+        const RunOptions options = MakeOptions("raw", "barrier");
+        const auto row = MakeRow(experiment, options, RunExperiment(experiment, options));
+        for (const auto& columns : {GetRunColumns(), GetCompareColumns()})
+        {
+            for (const ResultWriter::Column& column : columns)
+            {
+                NS_TEST_EXPECT_MSG_EQ(row.contains(column.key), true, column.key);
+            }
+        }
     }
 };
 
@@ -911,6 +944,7 @@ class SessionTestSuite : public TestSuite
         : TestSuite("allreduce-session", TestSuite::Type::UNIT)
     {
         AddTestCase(new BadRunOptionsTestCase);
+        AddTestCase(new ColumnsTestCase);
         AddTestCase(new ExactSumsTestCase("bcube:2,0", "greedy"));
         AddTestCase(new ExactSumsTestCase("bcube:3,0", "ring"));
         AddTestCase(new ExactSumsTestCase("bcube:5,0", "halving-doubling"));

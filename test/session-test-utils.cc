@@ -10,10 +10,7 @@
 namespace ns3::allreduce
 {
 
-const std::vector<std::string> TRANSPORTS = {"raw", "udp", "tcp"};
 const std::vector<std::string> SYNCS = {"barrier", "dependency"};
-const std::vector<std::string> CLASSICAL =
-    {"ps", "ps-merge", "ring", "ring-aware", "halving-doubling", "double-tree", "forest", "greedy"};
 
 void
 DataCentreTestCase::DoSetup()

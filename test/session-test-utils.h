@@ -16,12 +16,8 @@
 namespace ns3::allreduce
 {
 
-/// All transports.
-extern const std::vector<std::string> TRANSPORTS;
 /// Both ways to keep rounds.
 extern const std::vector<std::string> SYNCS;
-/// The schedulers that need no policy.
-extern const std::vector<std::string> CLASSICAL;
 
 /**
  * @ingroup allreduce-tests

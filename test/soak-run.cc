@@ -10,6 +10,7 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-spec.h"
@@ -55,10 +56,10 @@ class SoakDraw
     SoakCase Make()
     {
         SoakCase drawn{DrawTopology(),
-                       Choose(CLASSICAL),
+                       Choose(GetNamesWithoutLearning()),
                        1 + Draw(m_random, 2),
                        1 + Draw(m_random, 1u << Draw(m_random, 19)),
-                       MakeOptions(Choose(TRANSPORTS), Choose(SYNCS)),
+                       MakeOptions(Choose(GetTransportNames()), Choose(SYNCS)),
                        {},
                        {},
                        {}};

@@ -33,7 +33,7 @@ class TopologyFileTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const char* spec : {"bcube:3,1", "dcell:2,1", "jellyfish:6,3,1", "torus:3x3"})
+        for (const std::string& spec : GetTopologyExamples())
         {
             CheckRoundTrips(MixCapacity(ParseTopology(spec), 0.3, 2));
         }

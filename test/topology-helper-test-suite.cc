@@ -568,22 +568,15 @@ class TopologyHelperTestSuite : public TestSuite
     TopologyHelperTestSuite()
         : TestSuite("allreduce-topology-helper", TestSuite::Type::UNIT)
     {
-        for (const auto spec : {"bcube:3,1",
-                                "bcube:2,3",
-                                "bcube:10,2",
-                                "dcell:3,1",
-                                "dcell:2,2",
-                                "jellyfish:10,3,2",
-                                "jellyfish:20,5,3",
-                                "fattree:4",
-                                "torus:3x3x3"})
+        for (const std::string& spec : GetTopologyExamples())
         {
             AddTestCase(new StructureTestCase(spec));
+            AddTestCase(new PositionsTestCase(spec));
         }
         for (const auto spec :
-             {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2", "fattree:4", "torus:4x4"})
+             {"bcube:2,3", "bcube:10,2", "dcell:2,2", "jellyfish:20,5,3", "torus:3x3x3"})
         {
-            AddTestCase(new PositionsTestCase(spec));
+            AddTestCase(new StructureTestCase(spec));
         }
         AddTestCase(new LinkPropertiesTestCase);
         AddTestCase(new SettingsTestCase);

@@ -369,8 +369,7 @@ class GraphTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const char* spec :
-             {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2", "fattree:4", "torus:4x4"})
+        for (const std::string& spec : GetTopologyExamples())
         {
             CheckPorts(ParseTopology(spec));
             CheckPositions(ParseTopology(spec));
@@ -441,13 +440,9 @@ class SpecTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const char* spec : {"bcube:3,2",
-                                 "dcell:3,1",
-                                 "jellyfish:10,3,2",
-                                 "jellyfish:10,3,2,7",
-                                 "fattree:4",
-                                 "torus:4x4",
-                                 "torus:2x3x4"})
+        std::vector<std::string> specs = GetTopologyExamples();
+        specs.insert(specs.end(), {"bcube:3,2", "jellyfish:10,3,2,7", "torus:4x4", "torus:2x3x4"});
+        for (const std::string& spec : specs)
         {
             NS_TEST_ASSERT_MSG_EQ(ParseTopology(spec).GetName(), spec, "name");
         }
@@ -502,7 +497,7 @@ class ModifierTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const char* spec : {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2", "torus:4x4"})
+        for (const std::string& spec : GetTopologyExamples())
         {
             const Topology topology = ParseTopology(spec);
             for (const double fraction : {0.0, 0.001, 0.1, 0.5, 0.9, 1.0})

@@ -8,6 +8,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
@@ -193,9 +194,9 @@ class SlowLinksTestCase : public DataCentreTestCase
         for (const std::string spec : {"dcell:2,1", "torus:3x3", "bcube:3,1", "jellyfish:5,2,2,1"})
         {
             const Topology topology = ParseTopology(spec);
-            for (const std::string& scheduler : CLASSICAL)
+            for (const std::string& scheduler : GetNamesWithoutLearning())
             {
-                for (const std::string& transport : TRANSPORTS)
+                for (const std::string& transport : GetTransportNames())
                 {
                     Run(topology, scheduler, transport, random);
                 }
@@ -263,10 +264,10 @@ class CircleTestCase : public DataCentreTestCase
 
     void DoRun() override
     {
-        const Topology star = MakeStar(4);
+        const Topology star = MakeTestStar(4);
         const auto scheduler = CreateObject<FixedScheduler>();
         scheduler->SetSchedule(MakePlan());
-        for (const std::string& transport : TRANSPORTS)
+        for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
             {

@@ -18,6 +18,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <cmath>
 #include <stdexcept>
 
@@ -175,7 +176,10 @@ MakeMeasurement(const GpuCluster& cluster,
 void
 RingRunOptions::AddTo(ProgramOptions& options)
 {
-    options.Add("transport", transport, "of --run-slot: raw, udp or tcp");
+    options.Add("transport",
+                transport,
+                "of --run-slot: " + boost::algorithm::join(GetTransportNames(), ", ") +
+                    ", or a TypeId name");
     options.Add("share",
                 share,
                 "of --run-slot: reserved (flows keep to what is reserved) or best-effort");

@@ -31,9 +31,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
 {
@@ -458,84 +456,6 @@ class Run
     std::map<std::pair<uint32_t, uint32_t>, AllReduceFlow> m_underWay;
 };
 
-nlohmann::ordered_json
-MakeLinksJson(const Experiment& experiment, const ExperimentResult& result)
-{
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const LinkUse& use : result.links)
-    {
-        json.push_back({{"from", experiment.topology.GetSource(use.link)},
-                        {"to", experiment.topology.GetTarget(use.link)},
-                        {"bytes", use.bytes},
-                        {"utilization", use.utilization},
-                        {"queue_peak", use.queuePeak},
-                        {"dropped", use.nDropped}});
-    }
-    return json;
-}
-
-void
-AddLinkSummary(nlohmann::ordered_json& row,
-               const Experiment& experiment,
-               const ExperimentResult& result)
-{
-    const LinkUse* busiest = &result.links.front();
-    double sum = 0;
-    uint32_t peak = 0;
-    for (const LinkUse& use : result.links)
-    {
-        busiest = use.utilization > busiest->utilization ? &use : busiest;
-        sum += use.utilization;
-        peak = std::max(peak, use.queuePeak);
-    }
-    row["mean_utilization"] = sum / result.links.size();
-    row["max_utilization"] = busiest->utilization;
-    row["busiest_link"] = std::to_string(experiment.topology.GetSource(busiest->link)) + "-" +
-                          std::to_string(experiment.topology.GetTarget(busiest->link));
-    row["queue_peak"] = peak;
-    row["dropped"] = result.nDropped;
-}
-
-/// @return what was to be run
-nlohmann::ordered_json
-MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
-{
-    const double nChunks = experiment.plan.roots.size();
-    return {{"topology", experiment.topology.GetName()},
-            {"servers", experiment.topology.GetNServers()},
-            {"switches", experiment.topology.GetNSwitches()},
-            {"links", experiment.topology.GetNLinks()},
-            {"scheduler", experiment.schedulerName},
-            {"chunks_per_server", nChunks / experiment.topology.GetNServers()},
-            {"bytes", experiment.bytes},
-            {"size", FormatSize(experiment.bytes)},
-            {"transport", options.transport},
-            {"sync", options.sync},
-            {"control", options.control},
-            {"frame", options.frame},
-            {"iterations", options.iterations}};
-}
-
-/// What was measured is there only if the run came to its end.
-void
-AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
-{
-    row["rounds"] = result.rounds;
-    row["planned_rounds"] = experiment.plan.rounds.size();
-    row["bound"] = result.boundRounds;
-    row["ideal_s"] = result.idealSeconds;
-    row["predicted_s"] = result.predictedSeconds;
-    row["measured_s"] = nullptr;
-    row["ratio"] = nullptr;
-    row["goodput_gbps"] = nullptr;
-    if (result.failure.empty())
-    {
-        row["measured_s"] = result.measuredSeconds;
-        row["ratio"] = result.measuredSeconds / result.idealSeconds;
-        row["goodput_gbps"] = 8e-9 * experiment.bytes / result.measuredSeconds;
-    }
-}
-
 void
 CheckPlan(const Topology& topology, const std::string& name, const AllReduceSchedule& plan)
 {
@@ -609,62 +529,6 @@ RunExperiment(const Experiment& experiment, const RunOptions& options)
 {
     options.Check();
     return Run(experiment, options).Execute();
-}
-
-nlohmann::ordered_json
-MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
-{
-    nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
-    AddTimes(row, experiment, result);
-    row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
-    row["verified"] = result.isVerified;
-    row["data_verified"] = nullptr; // nobody asked
-    if (options.verifyData)
-    {
-        row["data_verified"] = result.failure.empty();
-    }
-    row["replans"] = result.nReplans;
-    row["replanned_by"] = result.replannedBy;
-    row["aborted"] = result.nAborted;
-    row["control_messages"] = result.nMessages;
-    row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
-    AddLinkSummary(row, experiment, result);
-    row["wall_s"] = result.wallSeconds;
-    row["events"] = result.nEvents;
-    row["round_s"] = result.roundSeconds;
-    if (options.showLinks)
-    {
-        row["link_use"] = MakeLinksJson(experiment, result);
-    }
-    if (result.nLateFaults > 0)
-    {
-        row["late_faults"] = result.nLateFaults;
-    }
-    if (!result.failure.empty())
-    {
-        row["failure"] = result.failure;
-    }
-    return row;
-}
-
-bool
-ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer)
-{
-    writer.Add(row);
-    if (row.value("late_faults", 0) > 0)
-    {
-        std::cerr << program << ": warning: " << row["late_faults"]
-                  << " of the faults were to come after the end" << std::endl;
-    }
-    const auto failure = row.find("failure");
-    if (failure == row.end())
-    {
-        return true;
-    }
-    std::cerr << program << ": " << row["topology"].get<std::string>() << " "
-              << row["scheduler"].get<std::string>() << " " << row["size"].get<std::string>()
-              << " failed: " << failure->get<std::string>() << std::endl;
-    return false;
 }
 
 } // namespace ns3::allreduce

@@ -6,7 +6,6 @@
 #define ALLREDUCE_RUN_EXPERIMENT_H
 
 #include "plan-options.h"
-#include "result-writer.h"
 #include "run-options.h"
 
 #include "ns3/allreduce-application.h"
@@ -16,7 +15,6 @@
 #include "ns3/nstime.h"
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -152,26 +150,6 @@ Experiment PlanExperiment(const Topology& topology,
  * @throws InputError if an option is not possible
  */
 ExperimentResult RunExperiment(const Experiment& experiment, const RunOptions& options);
-
-/**
- * @param experiment what was run
- * @param options how
- * @param result what came out
- * @return a row for a ResultWriter
- */
-nlohmann::ordered_json MakeRow(const Experiment& experiment,
-                               const RunOptions& options,
-                               const ExperimentResult& result);
-
-/**
- * Write a row and, if the run has failed, a line on standard error that says so.
- *
- * @param program the program's name
- * @param row what MakeRow returned
- * @param writer where the row goes
- * @return whether the run went well
- */
-bool ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer);
 
 } // namespace ns3::allreduce
 

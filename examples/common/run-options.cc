@@ -13,6 +13,7 @@
 #include "ns3/topology-modifiers.h"
 #include "ns3/uinteger.h"
 
+#include <boost/algorithm/string/join.hpp>
 #include <cmath>
 #include <limits>
 
@@ -90,7 +91,9 @@ FormatSize(uint64_t bytes)
 void
 RunOptions::AddTo(ProgramOptions& options)
 {
-    options.Add("transport", transport, "raw, tcp, udp, or a TypeId name");
+    options.Add("transport",
+                transport,
+                boost::algorithm::join(GetTransportNames(), ", ") + ", or a TypeId name");
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
     options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
     options.Add("frame", frame, "largest packet on a link, in bytes");
@@ -114,7 +117,7 @@ RunOptions::AddTo(ProgramOptions& options)
 void
 RunOptions::Check() const
 {
-    CreateTransport(transport);
+    const bool usesIp = CreateTransport(transport)->UsesIp();
     GetSync();
     GetControl();
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
@@ -123,10 +126,11 @@ RunOptions::Check() const
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
     faults.GetBackground();
-    if (!flowMonitor.empty() && transport == "raw")
+    if (!flowMonitor.empty() && !usesIp)
     {
-        FailInput("--flow-monitor: FlowMonitor sees IP packets only, expected --transport=tcp or "
-                  "udp");
+        FailInput("--flow-monitor: FlowMonitor sees IP packets only, and --transport=",
+                  transport,
+                  " sends none");
     }
 }
 

@@ -4,17 +4,47 @@
 
 #include "allreduce-transport.h"
 
+#include "ns3/abort.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/object-factory.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <limits>
+#include <map>
 
 namespace ns3::allreduce
 {
 
 NS_OBJECT_ENSURE_REGISTERED(AllReduceTransport);
+
+namespace
+{
+
+/// @return the types with a short name, by that; a function, as they are named before main
+std::map<std::string, TypeId>&
+GetNamedTypes()
+{
+    static std::map<std::string, TypeId> types;
+    return types;
+}
+
+/// @return whether there is a type of transports of this name
+bool
+FindType(const std::string& name, TypeId& type)
+{
+    const auto named = GetNamedTypes().find(name);
+    if (named != GetNamedTypes().end())
+    {
+        type = named->second;
+        return true;
+    }
+    return TypeId::LookupByNameFailSafe(name, &type) &&
+           type.IsChildOf(AllReduceTransport::GetTypeId()) && type.HasConstructor();
+}
+
+} // namespace
 
 TypeId
 AllReduceTransport::GetTypeId()
@@ -84,6 +114,12 @@ AllReduceTransport::IsOpen() const
     return m_network != nullptr;
 }
 
+bool
+AllReduceTransport::UsesIp() const
+{
+    return true;
+}
+
 Time
 AllReduceTransport::GetLastArrival() const
 {
@@ -116,23 +152,39 @@ ComputePathTiming(const Topology& topology, const Path& path, double frameBits)
     return timing;
 }
 
+bool
+NameTransport(const std::string& name, TypeId type)
+{
+    const bool isNew = GetNamedTypes().emplace(name, type).second;
+    NS_ABORT_MSG_UNLESS(isNew, "NameTransport: the name \"" << name << "\" is taken");
+    return true;
+}
+
+std::vector<std::string>
+GetTransportNames()
+{
+    std::vector<std::string> names;
+    for (const auto& [name, type] : GetNamedTypes())
+    {
+        names.push_back(name);
+    }
+    return names;
+}
+
 Ptr<AllReduceTransport>
 CreateTransport(const std::string& name)
 {
-    const std::string typeName = name == "raw"   ? "ns3::allreduce::RawTransport"
-                                 : name == "tcp" ? "ns3::allreduce::TcpTransport"
-                                 : name == "udp" ? "ns3::allreduce::UdpTransport"
-                                                 : name;
-    TypeId tid;
-    if (!TypeId::LookupByNameFailSafe(typeName, &tid) ||
-        !tid.IsChildOf(AllReduceTransport::GetTypeId()) || !tid.HasConstructor())
+    TypeId type;
+    if (!FindType(name, type))
     {
         FailInput("transport ",
                   Quote(name),
-                  ": expected raw, tcp, udp or the TypeId name of an AllReduceTransport");
+                  ": expected ",
+                  boost::algorithm::join(GetTransportNames(), ", "),
+                  " or the TypeId name of an AllReduceTransport");
     }
     ObjectFactory factory;
-    factory.SetTypeId(tid);
+    factory.SetTypeId(type);
     return factory.Create<AllReduceTransport>();
 }
 

@@ -176,6 +176,10 @@ class AllReduceTransport : public Object
      */
     virtual Time GetLongestSilence() const = 0;
 
+    /// @return whether it sends IP packets, as it does unless it says otherwise: only these are
+    /// seen by what listens to IP, such as FlowMonitor
+    virtual bool UsesIp() const;
+
     /// @return when something arrived last: data, or what opens a connection
     Time GetLastArrival() const;
 
@@ -209,7 +213,26 @@ class AllReduceTransport : public Object
 /**
  * @ingroup allreduce
  *
- * @param name "raw", "tcp", "udp" or the TypeId name of any AllReduceTransport
+ * Give a transport a short name. Each does so in its own file, where NS_OBJECT_ENSURE_REGISTERED
+ * makes its type known: `const bool g_isNamed = NameTransport("raw", RawTransport::GetTypeId());`
+ *
+ * @param name a name that no other transport has
+ * @param type a type derived from AllReduceTransport, with a constructor
+ * @return true
+ */
+bool NameTransport(const std::string& name, TypeId type);
+
+/**
+ * @ingroup allreduce
+ *
+ * @return the short names of all transports, sorted
+ */
+std::vector<std::string> GetTransportNames();
+
+/**
+ * @ingroup allreduce
+ *
+ * @param name one of GetTransportNames or the TypeId name of any AllReduceTransport
  * @return the transport
  * @throws InputError that names what there is
  */

@@ -56,6 +56,11 @@ class RawTransport : public DatagramTransport
         return {mtu - header, header + PPP_BYTES};
     }
 
+    bool UsesIp() const override
+    {
+        return false;
+    }
+
   protected:
     void DoOpen() override
     {
@@ -165,5 +170,7 @@ class RawTransport : public DatagramTransport
 };
 
 NS_OBJECT_ENSURE_REGISTERED(RawTransport);
+
+static const bool g_isNamed = NameTransport("raw", RawTransport::GetTypeId());
 
 } // namespace ns3::allreduce

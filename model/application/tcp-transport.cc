@@ -384,4 +384,6 @@ class TcpTransport : public AllReduceTransport
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
 
+static const bool g_isNamed = NameTransport("tcp", TcpTransport::GetTypeId());
+
 } // namespace ns3::allreduce

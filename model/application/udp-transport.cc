@@ -110,4 +110,6 @@ class UdpTransport : public DatagramTransport
 
 NS_OBJECT_ENSURE_REGISTERED(UdpTransport);
 
+static const bool g_isNamed = NameTransport("udp", UdpTransport::GetTypeId());
+
 } // namespace ns3::allreduce

@@ -397,44 +397,60 @@ class SjfBcoPolicy : public ClusterPolicy
     std::vector<JobId> m_waiting; //!< jobs without a ring, the smallest first
 };
 
+/// A policy as users name it.
+struct NamedPolicy
+{
+    const char* name;                                      //!< its name
+    std::unique_ptr<ClusterPolicy> (*make)(uint64_t seed); //!< makes it
+};
+
+/// For policies without chance.
+template <typename Policy>
+std::unique_ptr<ClusterPolicy>
+Make(uint64_t)
+{
+    return std::make_unique<Policy>();
+}
+
+template <QueuePolicy::Order ORDER>
+std::unique_ptr<ClusterPolicy>
+MakeQueue(uint64_t seed)
+{
+    return std::make_unique<QueuePolicy>(ORDER, seed);
+}
+
+const NamedPolicy POLICIES[] = {
+    {"gadget", Make<GadgetPolicy>},
+    {"fifo", MakeQueue<QueuePolicy::Order::ARRIVAL>},
+    {"srf", MakeQueue<QueuePolicy::Order::REMAINING>},
+    {"las", MakeQueue<QueuePolicy::Order::ATTAINED>},
+    {"drf", Make<DrfPolicy>},
+    {"random", MakeQueue<QueuePolicy::Order::RANDOM>},
+    {"sjf-bco", Make<SjfBcoPolicy>},
+};
+
 } // namespace
 
 std::vector<std::string>
 GetClusterPolicyNames()
 {
-    return {"gadget", "fifo", "srf", "las", "drf", "random", "sjf-bco"};
+    std::vector<std::string> names;
+    for (const NamedPolicy& policy : POLICIES)
+    {
+        names.emplace_back(policy.name);
+    }
+    return names;
 }
 
 std::unique_ptr<ClusterPolicy>
 CreateClusterPolicy(const std::string& name, uint64_t seed)
 {
-    if (name == "gadget")
+    for (const NamedPolicy& policy : POLICIES)
     {
-        return std::make_unique<GadgetPolicy>();
-    }
-    if (name == "fifo")
-    {
-        return std::make_unique<QueuePolicy>(QueuePolicy::Order::ARRIVAL, seed);
-    }
-    if (name == "srf")
-    {
-        return std::make_unique<QueuePolicy>(QueuePolicy::Order::REMAINING, seed);
-    }
-    if (name == "las")
-    {
-        return std::make_unique<QueuePolicy>(QueuePolicy::Order::ATTAINED, seed);
-    }
-    if (name == "random")
-    {
-        return std::make_unique<QueuePolicy>(QueuePolicy::Order::RANDOM, seed);
-    }
-    if (name == "drf")
-    {
-        return std::make_unique<DrfPolicy>();
-    }
-    if (name == "sjf-bco")
-    {
-        return std::make_unique<SjfBcoPolicy>();
+        if (name == policy.name)
+        {
+            return policy.make(seed);
+        }
     }
     FailInput("policy ",
               Quote(name),

@@ -10,6 +10,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/json-input.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -86,6 +87,20 @@ Parse(std::istream& in, const std::string& path)
     return json;
 }
 
+/// @return where the features of a checkpoint first differ from those of this module
+std::string
+DescribeDifference(const nlohmann::json& read, const std::vector<std::string>& expected)
+{
+    const std::size_t nRead = read.is_array() ? read.size() : 0;
+    std::size_t i = 0;
+    while (i < std::min(nRead, expected.size()) && read[i] == expected[i])
+    {
+        ++i;
+    }
+    return "feature " + std::to_string(i) + " is " + (i < nRead ? Shorten(read[i]) : "missing") +
+           ", expected " + (i < expected.size() ? Quote(expected[i]) : "no more");
+}
+
 PerceptronWeights
 ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
 {
@@ -103,7 +118,9 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
                   path,
                   ": network \"",
                   name,
-                  "\" has another layout of features than this module");
+                  "\" has another layout of features than this module: ",
+                  DescribeDifference((*part)["features"], features),
+                  "; train it anew with allreduce-train");
     }
     PerceptronWeights weights(features.size());
     const auto& values = (*part)["weights"];

@@ -117,7 +117,7 @@ struct PolicyView::TreeFacts
 struct PolicyView::StateFacts
 {
     float time;          //!< against the target
-    float left;          //!< share of all transfers
+    float left;          //!< transfers of partial and final sums, over chunks times servers
     float meanSlack;     //!< of the servers
     float leastSlack;    //!< of the servers
     float without;       //!< share of servers without slack
@@ -286,6 +286,7 @@ constexpr Feature<Tree> TREE_FEATURES[] = {
 
 constexpr Feature<State> VALUE_FEATURES[] = {
     {"time, against the target", [](const State& s) { return s.time; }},
+    // Not a share: up to 2. Checkpoints have the name, so that another would not be read any more.
     {"share of all transfers left", [](const State& s) { return s.left; }},
     {"mean slack", [](const State& s) { return s.meanSlack; }},
     {"least slack", [](const State& s) { return s.leastSlack; }},

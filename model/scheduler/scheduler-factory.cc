@@ -11,6 +11,7 @@
 #include "ns3/string.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ns3::allreduce
 {
@@ -37,6 +38,14 @@ const ShortName SHORT_NAMES[] = {
     {"greedy", "ns3::allreduce::GreedyScheduler", ""},
     {"hrl", "ns3::allreduce::HrlScheduler", ""},
 };
+
+/// @return the short names given by RegisterScheduler; a function, as they are given before main
+std::set<std::string>&
+GetRegisteredNames()
+{
+    static std::set<std::string> names;
+    return names;
+}
 
 /// @return whether there is a scheduler type of this name
 bool
@@ -71,6 +80,8 @@ GetSchedulerNames()
             names.emplace_back(entry.name);
         }
     }
+    const std::set<std::string>& registered = GetRegisteredNames();
+    names.insert(names.end(), registered.begin(), registered.end());
     return names;
 }
 
@@ -119,14 +130,18 @@ GetSchedulerName(const AllReduceScheduler& scheduler)
 }
 
 TypeId
-MakeSchedulerType(const std::string& name)
+MakeSchedulerType(const std::string& name, TypeId parent)
 {
     const auto hasName = [&](const ShortName& entry) { return name == entry.name; };
     TypeId other;
     NS_ABORT_MSG_IF(std::any_of(std::begin(SHORT_NAMES), std::end(SHORT_NAMES), hasName) ||
                         TypeId::LookupByNameFailSafe(name, &other),
                     "RegisterScheduler: the name \"" << name << "\" is taken");
-    return TypeId(name.c_str()).SetParent<AllReduceScheduler>();
+    if (name.find("::") == std::string::npos)
+    {
+        GetRegisteredNames().insert(name);
+    }
+    return TypeId(name.c_str()).SetParent(parent).SetGroupName("AllReduce");
 }
 
 } // namespace ns3::allreduce

@@ -16,7 +16,8 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @return the short names of the schedulers that this build has
+ * @return the short names of the schedulers that this build has, and those that RegisterScheduler
+ * has given
  */
 std::vector<std::string> GetSchedulerNames();
 
@@ -45,15 +46,17 @@ std::string GetSchedulerName(const AllReduceScheduler& scheduler);
  * @ingroup allreduce
  *
  * @param name a name that no other type and no other scheduler has
+ * @param parent a type of schedulers, whose attributes the new type has, too
  * @return a new type of this name, for a scheduler
  */
-TypeId MakeSchedulerType(const std::string& name);
+TypeId MakeSchedulerType(const std::string& name, TypeId parent);
 
 /**
  * @ingroup allreduce
  *
  * Make a class known by a name, which is then that of its TypeId. For classes without a GetTypeId
- * of their own; if they have one, NS_OBJECT_ENSURE_REGISTERED does the same.
+ * of their own, which have the attributes of the class that they derive from. A name without "::"
+ * is a short name: GetSchedulerNames has it, and so have `--help` and `--scheduler=all`.
  *
  * @tparam T an AllReduceScheduler with a default constructor
  * @param name a name that no other type and no other scheduler has
@@ -63,7 +66,8 @@ template <typename T>
 TypeId
 RegisterScheduler(const std::string& name)
 {
-    return MakeSchedulerType(name).AddConstructor<T>();
+    TypeId type = MakeSchedulerType(name, T::GetTypeId());
+    return type.AddConstructor<T>();
 }
 
 } // namespace ns3::allreduce

@@ -31,6 +31,7 @@ struct Family
 {
     const char* name;                    //!< what stands before the colon
     const char* form;                    //!< the parameters, for messages
+    const char* example;                 //!< a small one, as users write it
     const char* separator;               //!< what stands between them
     std::size_t least;                   //!< at least so many
     std::size_t most;                    //!< at most so many
@@ -45,19 +46,33 @@ Cap(uint64_t parameter)
 }
 
 const Family FAMILIES[] = {
-    {"bcube", "N,K", ",", 2, 2, [](const auto& p) { return MakeBCube(Cap(p[0]), Cap(p[1])); }},
-    {"dcell", "N,K", ",", 2, 2, [](const auto& p) { return MakeDCell(Cap(p[0]), Cap(p[1])); }},
+    {"bcube",
+     "N,K",
+     "bcube:3,1",
+     ",",
+     2,
+     2,
+     [](const auto& p) { return MakeBCube(Cap(p[0]), Cap(p[1])); }},
+    {"dcell",
+     "N,K",
+     "dcell:3,1",
+     ",",
+     2,
+     2,
+     [](const auto& p) { return MakeDCell(Cap(p[0]), Cap(p[1])); }},
     {"jellyfish",
      "SWITCHES,DEGREE,SERVERS[,SEED]",
+     "jellyfish:6,3,2",
      ",",
      3,
      4,
      [](const auto& p) {
          return MakeJellyfish(Cap(p[0]), Cap(p[1]), Cap(p[2]), p.size() == 4 ? p[3] : 1);
      }},
-    {"fattree", "K", ",", 1, 1, [](const auto& p) { return MakeFatTree(Cap(p[0])); }},
+    {"fattree", "K", "fattree:4", ",", 1, 1, [](const auto& p) { return MakeFatTree(Cap(p[0])); }},
     {"torus",
      "AxB[xC]",
+     "torus:3x3",
      "x",
      1,
      3,
@@ -127,6 +142,17 @@ GetTopologyGrammar()
         grammar += std::string(family.name) + ":" + family.form + " | ";
     }
     return grammar + "file:PATH";
+}
+
+std::vector<std::string>
+GetTopologyExamples()
+{
+    std::vector<std::string> examples;
+    for (const Family& family : FAMILIES)
+    {
+        examples.emplace_back(family.example);
+    }
+    return examples;
 }
 
 Topology

@@ -8,12 +8,20 @@
 #include "allreduce-topology.h"
 
 #include <string>
+#include <vector>
 
 namespace ns3::allreduce
 {
 
 /// @return the forms that ParseTopology understands, for help texts
 std::string GetTopologyGrammar();
+
+/**
+ * @ingroup allreduce
+ *
+ * @return a small topology of each family, as ParseTopology takes it
+ */
+std::vector<std::string> GetTopologyExamples();
 
 /**
  * @ingroup allreduce

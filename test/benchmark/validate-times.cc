@@ -16,6 +16,7 @@
 #include "progress-line.h"
 #include "run-experiment.h"
 #include "run-options.h"
+#include "run-rows.h"
 #include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"

@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RUN_ROWS_H
+#define ALLREDUCE_RUN_ROWS_H
+
+#include "result-writer.h"
+#include "run-experiment.h"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// @return what allreduce-run shows of a row in table, CSV and gnuplot
+std::vector<ResultWriter::Column> GetRunColumns();
+
+/// @return what allreduce-compare shows of a row in table, CSV and gnuplot
+std::vector<ResultWriter::Column> GetCompareColumns();
+
+/**
+ * @param experiment what was run
+ * @param options how
+ * @param result what came out
+ * @return a row for a ResultWriter
+ */
+nlohmann::ordered_json MakeRow(const Experiment& experiment,
+                               const RunOptions& options,
+                               const ExperimentResult& result);
+
+/**
+ * Write a row and, if the run has failed, a line on standard error that says so.
+ *
+ * @param program the program's name
+ * @param row what MakeRow returned
+ * @param writer where the row goes
+ * @return whether the run went well
+ */
+bool ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RUN_ROWS_H */
