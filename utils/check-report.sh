@@ -11,8 +11,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 make_scratch
 figures=${1:-$scratch/figures}
 
-! command -v node >/dev/null ||
-    check "report: the script can be parsed" node --check "$module_dir/examples/common/report.js"
+if command -v node >/dev/null; then
+    for script in "$module_dir"/examples/common/report/*.js; do
+        check "report: ${script##*/} can be parsed" node --check "$script"
+    done
+fi
 for tool in node chromium; do
     command -v "$tool" >/dev/null || {
         skip "pages in a browser: there is no $tool"

@@ -10,11 +10,13 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/bottleneck-text.h"
 #include "ns3/link-prices.h"
+#include "ns3/topology-racks.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 namespace ns3::allreduce
@@ -29,6 +31,9 @@ using Json = nlohmann::ordered_json;
 constexpr uint64_t MOST_NUMBERS = 4'000'000;
 /// Flows of a packet run in a view: so many of those that arrived, and so many of the others.
 constexpr std::size_t MOST_FLOWS = 20'000;
+
+/// Letters in all steps of a view, one for each server; with more, some steps have none.
+constexpr uint64_t MOST_LETTERS = 3'000'000;
 
 /// What a server holds of a chunk.
 enum Cell : uint8_t
@@ -53,6 +58,21 @@ constexpr const char* FATES[] = {"unbegun", "arrived", "aborted", "unfinished"};
 /// By round and position in it; empty: all have arrived.
 using Fates = std::vector<std::vector<Fate>>;
 
+/// @return 0 for none, 7 for all, and something between
+uint32_t
+RoundShare(uint64_t held, uint64_t all)
+{
+    return held == 0 ? 0 : held == all ? 7 : 1 + 6 * held / all;
+}
+
+/// @return a letter for what a server holds: an eighth of the letters for each share of partial
+/// sums
+char
+EncodeShares(uint32_t partial, uint32_t final)
+{
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[8 * partial + final];
+}
+
 /// Plays rounds and notes what is seen of them. What did not arrive is listed and counted, but
 /// uses no links and changes nothing at the servers.
 class Player
@@ -69,6 +89,8 @@ class Player
           m_state(topology, roots),
           m_loads(2 * m_drawn.links.size()),
           m_totals(m_loads.size(), 0),
+          m_linkTotals(m_drawn.isAggregated ? topology.GetNDirectedLinks() : 0, 0),
+          m_milestones(roots.size()),
           m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * roots.size(), NOTHING)
     {
     }
@@ -78,6 +100,8 @@ class Player
         const uint64_t perRound = 3 * m_loads.size() + 2 * m_drawn.nodes.size();
         const uint64_t nRounds = m_rounds.size();
         const uint64_t roundsPerStep = 1 + perRound * nRounds / MOST_NUMBERS;
+        const uint64_t nLetters = m_topology.GetNServers() * (nRounds / roundsPerStep);
+        m_stepsPerLetters = 1 + nLetters / MOST_LETTERS;
         Json steps = Json::array({TakeStep(0)});
         for (uint64_t first = 0; first < nRounds; first += roundsPerStep)
         {
@@ -89,7 +113,12 @@ class Player
             steps.push_back(TakeStep(end));
         }
         Json view = MakeNetworkJson();
+        view["chunk_rounds"] = MakeChunksJson();
         view["use"] = MakeUseJson(nRounds);
+        if (m_drawn.isAggregated)
+        {
+            view["member_links"] = MakeMembersJson(nRounds);
+        }
         view["steps"] = std::move(steps);
         return view;
     }
@@ -100,6 +129,13 @@ class Player
     {
         uint32_t nReduces{0};    //!< reduces
         uint32_t nBroadcasts{0}; //!< broadcasts
+    };
+
+    /// After which rounds a chunk's sum is final at its root, and at all servers.
+    struct Milestones
+    {
+        std::optional<uint64_t> final;      //!< at its root
+        std::optional<uint64_t> everywhere; //!< at all servers
     };
 
     void PlayRound(uint64_t number)
@@ -121,6 +157,23 @@ class Player
             }
         }
         m_state.EndRound();
+        NoteMilestones(number + 1);
+    }
+
+    void NoteMilestones(uint64_t nRounds)
+    {
+        for (ChunkId chunk = 0; chunk < m_state.GetNChunks(); ++chunk)
+        {
+            Milestones& milestones = m_milestones[chunk];
+            if (!milestones.final && m_state.IsFinal(chunk))
+            {
+                milestones.final = nRounds;
+            }
+            if (!milestones.everywhere && m_state.GetNHolders(chunk) == m_topology.GetNServers())
+            {
+                milestones.everywhere = nRounds;
+            }
+        }
     }
 
     void ListFlow(const Workload& workload, Fate fate)
@@ -141,6 +194,10 @@ class Player
         {
             const auto link = *m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]);
             const uint32_t line = m_drawn.directedOf[link];
+            if (m_drawn.isAggregated)
+            {
+                ++m_linkTotals[link];
+            }
             if (line == DrawnNetwork::INSIDE)
             {
                 continue;
@@ -169,6 +226,10 @@ class Player
         {
             step["flows"] = std::move(m_flows);
             step["cells"] = TakeCells();
+        }
+        else if (m_nSteps++ % m_stepsPerLetters == 0 || m_state.IsDone())
+        {
+            step["servers"] = SpellServers();
         }
         m_flows = Json::array();
         m_nFlows.fill(0);
@@ -202,6 +263,19 @@ class Player
             counts[m_drawn.nodeOf[server]] += held.CountRow(server);
         }
         return counts;
+    }
+
+    /// @return by server: a letter for the shares of chunks of which it has partial and final sums
+    std::string SpellServers() const
+    {
+        std::string letters;
+        const uint64_t all = m_state.GetNChunks();
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            letters += EncodeShares(RoundShare(m_state.GetPartials().CountRow(server), all),
+                                    RoundShare(m_state.GetFinals().CountRow(server), all));
+        }
+        return letters;
     }
 
     /// @return cell, what it now is; cell, ...: those that have changed
@@ -251,9 +325,72 @@ class Player
         {
             json["node_of"] = m_drawn.nodeOf;
         }
+        else
+        {
+            json["racks"] = MakeRacksJson();
+        }
         if (m_topology.GetNServers() > 1)
         {
             json["bottleneck"] = MakeBottleneckJson();
+        }
+        return json;
+    }
+
+    /// @return the nodes of each rack that has several servers
+    Json MakeRacksJson() const
+    {
+        const Racks racks = FindRacks(m_topology);
+        std::vector<std::vector<NodeId>> members(racks.count);
+        std::vector<uint32_t> nServers(racks.count, 0);
+        for (NodeId id = 0; id < m_topology.GetNNodes(); ++id)
+        {
+            if (racks.rackOf[id] != Racks::NONE)
+            {
+                members[racks.rackOf[id]].push_back(id);
+                nServers[racks.rackOf[id]] += m_topology.IsServer(id);
+            }
+        }
+        Json json = Json::array();
+        for (uint32_t rack = 0; rack < racks.count; ++rack)
+        {
+            if (nServers[rack] > 1)
+            {
+                json.push_back(members[rack]);
+            }
+        }
+        return json;
+    }
+
+    /// @return root, final after round, everywhere after round; root, ...: by chunk
+    Json MakeChunksJson() const
+    {
+        const auto toJson = [](const std::optional<uint64_t>& round) {
+            return round ? Json(*round) : Json();
+        };
+        Json json = Json::array();
+        for (ChunkId chunk = 0; chunk < m_state.GetNChunks(); ++chunk)
+        {
+            json.push_back(m_state.GetRoots()[chunk]);
+            json.push_back(toJson(m_milestones[chunk].final));
+            json.push_back(toJson(m_milestones[chunk].everywhere));
+        }
+        return json;
+    }
+
+    /// @return a, b, thousandths of the use from a to b, from b to a; a, ...: every link
+    Json MakeMembersJson(uint64_t nRounds) const
+    {
+        Json json = Json::array();
+        for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
+        {
+            const Link& link = m_topology.GetLink(id);
+            json.push_back(link.a);
+            json.push_back(link.b);
+            for (const DirectedLinkId directed : {2 * id, 2 * id + 1})
+            {
+                const uint64_t most = std::max<uint64_t>(1, link.capacity * nRounds);
+                json.push_back((1000 * m_linkTotals[directed] + most / 2) / most);
+            }
         }
         return json;
     }
@@ -296,16 +433,20 @@ class Player
         return json;
     }
 
-    const Topology& m_topology;         //!< the network
-    RoundRange m_rounds;                //!< what is played
-    Fates m_fates;                      //!< what became of it
-    DrawnNetwork m_drawn;               //!< how the network is drawn
-    AllReduceState m_state;             //!< how far it has come
-    std::vector<Load> m_loads;          //!< by line and direction, since the last step
-    std::vector<uint64_t> m_totals;     //!< by line and direction, in all
-    std::vector<Cell> m_cells;          //!< [server][chunk] at the last step
-    Json m_flows = Json::array();       //!< since the last step
-    std::array<uint64_t, 4> m_nFlows{}; //!< by fate, since the last step
+    const Topology& m_topology;           //!< the network
+    RoundRange m_rounds;                  //!< what is played
+    Fates m_fates;                        //!< what became of it
+    DrawnNetwork m_drawn;                 //!< how the network is drawn
+    AllReduceState m_state;               //!< how far it has come
+    std::vector<Load> m_loads;            //!< by line and direction, since the last step
+    std::vector<uint64_t> m_totals;       //!< by line and direction, in all
+    std::vector<uint64_t> m_linkTotals;   //!< by directed link, in all; empty if each is a line
+    std::vector<Milestones> m_milestones; //!< by chunk
+    uint64_t m_nSteps{0};                 //!< taken so far, if nodes are drawn as one
+    uint64_t m_stepsPerLetters{1};        //!< every so many have letters
+    std::vector<Cell> m_cells;            //!< [server][chunk] at the last step
+    Json m_flows = Json::array();         //!< since the last step
+    std::array<uint64_t, 4> m_nFlows{};   //!< by fate, since the last step
 };
 
 /// The paths of flows, each once.
