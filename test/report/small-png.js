@@ -53,14 +53,26 @@ function getDistance(x, y) {
   return [16, 8, 0].reduce((sum, shift) => sum + (((x >> shift) & 255) - ((y >> shift) & 255)) ** 2, 0);
 }
 
-/// @return the most frequent colors, and by color its number among them or that of the nearest
+/// @return of colors, the most frequent first, those to keep: half of them as they come, then the first of each hue
+function chooseColors(colors) {
+  const chosen = colors.slice(0, MOST_COLORS / 2);
+  const getHue = (color) => color & 0xe0e0e0;
+  const hues = new Set(chosen.map(getHue));
+  for (const color of colors.slice(chosen.length)) {
+    if (chosen.length < MOST_COLORS && !hues.has(getHue(color))) chosen.push(color);
+    hues.add(getHue(color));
+  }
+  return chosen;
+}
+
+/// @return the colors to keep, and by color its number among them or that of the nearest
 function choosePalette(pixels) {
   const counts = new Map();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) || 0) + 1);
   const colors = [...counts.keys()].sort((x, y) => counts.get(y) - counts.get(x));
-  const palette = colors.slice(0, MOST_COLORS);
+  const palette = chooseColors(colors);
   const numbers = new Map(palette.map((color, i) => [color, i]));
-  for (const color of colors.slice(MOST_COLORS)) {
+  for (const color of colors.filter((color) => !numbers.has(color))) {
     const distances = palette.map((other) => getDistance(color, other));
     numbers.set(color, distances.indexOf(Math.min(...distances)));
   }

@@ -28,7 +28,7 @@ function askForRedraw() {
 
 function setCamera(x, y, zoom) {
   camera.zoom = clamp(zoom, 1, MOST_ZOOM);
-  const reach = 0.5 - 0.5 / camera.zoom;  // nothing but the network is looked at
+  const reach = clamp(camera.zoom - 1, 0, 0.5);  // the network stays in sight
   camera.x = clamp(x, 0.5 - reach, 0.5 + reach);
   camera.y = clamp(y, 0.5 - reach, 0.5 + reach);
   askForRedraw();

@@ -46,7 +46,7 @@ function findLeastDistance(places) {
 // Half the width of a node: so large that neighbors are apart.
 function chooseNodeSize({view, places}) {
   const room = 0.42 * findLeastDistance(places);
-  const most = (view.is_aggregated ? 44 : 14) * (1 + Math.log2(camera.zoom));
+  const most = view.is_aggregated ? 44 * camera.zoom : 14 * (1 + Math.log2(camera.zoom));
   return clamp(room, view.is_aggregated ? 6 : 5, most);
 }
 
@@ -104,7 +104,7 @@ function addServer(group, pane, i, step) {
 // Half the width and half the height of a node.
 function getReach(pane, i) {
   const {view, size} = pane;
-  if (view.nodes[i].servers === 0) return Array(2).fill(Math.min(MOST_SWITCH, size * 0.8));
+  if (view.nodes[i].servers === 0) return Array(2).fill(Math.min(MOST_SWITCH, size * 0.9));
   if (!view.is_aggregated) return [size + 2, size + 2];
   return [size + 3, placeMembers(pane, i).high / 2 + 3];
 }
@@ -244,7 +244,7 @@ function makeLane({places}, from, to, hasArrow) {
   const lane = `M${x1 + dx},${y1 + dy} L${x2 + dx},${y2 + dy}`;
   if (!hasArrow) return lane;
   const [x, y] = [x1 * 0.45 + x2 * 0.55 + dx, y1 * 0.45 + y2 * 0.55 + dy];
-  const wing = (side) => `${x - 5 * ux + side * 4 * uy},${y - 5 * uy - side * 4 * ux}`;
+  const wing = (side) => `${x - 4 * ux + side * 3.4 * uy},${y - 4 * uy - side * 3.4 * ux}`;
   return `${lane} M${wing(1)} L${x + 4 * ux},${y + 4 * uy} L${wing(-1)} z`;
 }
 
@@ -260,38 +260,52 @@ function addLane(pane, line, near, attributes) {
 
 const countRounds = ({steps}, index) => index ? steps[index].round - steps[index - 1].round : 1;
 
-// By node the share of what its lines can carry that is used in the step.
-function sumNodeUse({view, index}) {
-  const [used, most] = [0, 1].map(() => view.nodes.map(() => 0));
-  view.links.forEach(([a, b, capacity]) => {
-    for (const end of [a, b]) most[end] += 2 * capacity * countRounds(view, index);
-  });
+// By line and direction the share of its capacity that the drawing shows as used.
+function getLineUse({view, index}) {
+  const mode = get("mode").value;
+  if (mode === "planned") return view.use;
+  if (mode === "measured" && view.run) return view.run.use;
+  const shares = view.use.map(() => 0);
+  if (mode === "bottleneck") return shares;
   const {load} = view.steps[index];
   for (let i = 0; i < load.length; i += 3) {
-    for (const end of getEnds(view, load[i])) used[end] += load[i + 1] + load[i + 2];
+    const most = view.links[load[i] >> 1][2] * countRounds(view, index);
+    shares[load[i]] = (load[i + 1] + load[i + 2]) / most;
   }
+  return shares;
+}
+
+// By node the share of what its lines can carry.
+function getNodeUse(pane) {
+  const {view} = pane;
+  const [used, most] = [0, 1].map(() => view.nodes.map(() => 0));
+  getLineUse(pane).forEach((share, line) => {
+    for (const end of getEnds(view, line)) {
+      used[end] += share * view.links[line >> 1][2];
+      most[end] += view.links[line >> 1][2];
+    }
+  });
   return used.map((count, i) => most[i] ? count / most[i] : 0);
 }
 
 function addTraffic(pane, near) {
   const {view, index} = pane;
   const {load} = view.steps[index];
+  const use = getLineUse(pane);
   const isDense = view.links.length > MANY_LINES * camera.zoom;
   const widest = isDense ? 0.9 : 1.8;
-  const rounds = countRounds(view, index);
   for (let i = 0; i < load.length; i += 3) {
     const [line, reduces, broadcasts] = load.slice(i, i + 3);
     const color = `var(--${reduces === 0 ? "broadcast" : broadcasts === 0 ? "reduce" : "both"})`;
-    const share = (reduces + broadcasts) / view.links[line >> 1][2] / rounds;
     addLane(pane, line, near, {stroke: color, fill: isDense ? "none" : color,
-                               "stroke-width": 0.3 + widest * share});
+                               "stroke-width": 0.3 + widest * use[line]});
   }
 }
 
-function addUse(pane, use, near) {
+function addUse(pane, near) {
   const heat = makeHeatScale();
   const wide = pane.view.links.length > MANY_LINES * camera.zoom ? 1.5 : 4;
-  use.forEach((share, line) => addLane(pane, line, near, {stroke: heat(share), fill: "none",
+  getLineUse(pane).forEach((share, line) => addLane(pane, line, near, {stroke: heat(share), fill: "none",
                                                           "stroke-width": wide}));
 }
 
@@ -343,19 +357,17 @@ function addRacks(pane) {
 }
 
 function addLinks(pane, near) {
-  const {view} = pane;
   const mode = get("mode").value;
   addWires(pane, near);
-  if (mode === "bottleneck" && view.bottleneck) addBottleneck(pane);
-  else if (mode === "planned") addUse(pane, view.use, near);
-  else if (mode === "measured" && view.run) addUse(pane, view.run.use, near);
-  else addTraffic(pane, near);
+  if (mode === "round") addTraffic(pane, near);
+  else if (mode !== "bottleneck") addUse(pane, near);
+  else if (pane.view.bottleneck) addBottleneck(pane);
 }
 
 function drawNetwork(pane) {
   const {view, parts: {drawing}} = pane;
   layOut(pane);
-  pane.nodeUse = sumNodeUse(pane);
+  pane.nodeUse = getNodeUse(pane);
   const near = findNear(pane);
   const heat = makeHeatScale();
   drawing.replaceChildren();

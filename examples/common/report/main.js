@@ -8,7 +8,7 @@
 function drawPage() {
   if (data.results.length) {
     drawBars(get("bars"), data.results);
-    foldTable(get("table"));
+    fitTable(get("table"));
   }
   if (data.views.length) drawSchedule();
   if (data.training.length) drawTraining(data.training);

@@ -5,6 +5,7 @@
 "use strict";
 
 const NO_OTHER = "-1";
+const POINTING_HINT = "Point at a node or a line for what it does. Drag to move, + and - to zoom.";
 
 let panes = [];     // those that are shown; the first has the schedule that the rest of the page is about
 let view = null;    // the schedule of the first pane
@@ -22,9 +23,8 @@ function makePane(root, suffix) {
   const pane = {parts, view: null, index: 0, cells: null, cellsIndex: -1};
   listenToCamera(pane);
   parts.drawing.addEventListener("pointermove", (event) => {
-    parts.pointed.textContent = describeAt(pane, event);
+    parts.pointed.textContent = describeAt(pane, event) || POINTING_HINT;
   });
-  parts.pointed.textContent = "Point at a node or a line for what it does. Drag to move, + and - to zoom.";
   addSaves(parts.paneSaves, "drawing", "network", parts.drawing);
   parts.saveCells = addSaves(parts.paneSaves, "what servers hold", "servers", parts.cells);
   return pane;
@@ -119,7 +119,6 @@ function drawCells(pane) {
   parts.saveCells.hidden = !isShown;
   parts.held.style.display = isShown ? "" : "none";
   if (!isShown) return;
-  parts.heldTitle.textContent = `what each server (row) holds of each chunk (column)`;
   const left = 26;
   const wide = Math.max(1, Math.min(16, Math.floor((parts.held.clientWidth - left) / view.chunks)));
   const high = Math.max(6, Math.min(16, Math.floor(420 / view.servers)));
@@ -140,6 +139,8 @@ function drawCells(pane) {
 
 function listFlows(pane) {
   const list = get("flows");
+  get("flowsTitle").hidden = panes.length === 1;
+  get("flowsTitle").textContent = `flows of ${nameView(pane.view)}`;
   list.replaceChildren();
   list.scrollTop = 0;
   for (const [chunk, isBroadcast, path, fate] of pane.view.steps[pane.index].flows || []) {
@@ -177,6 +178,7 @@ function drawStep() {
     describeStep(pane);
     describeFaults(pane);
     showFound(pane);
+    pane.parts.pointed.textContent = POINTING_HINT;
   }
   get("slider").setAttribute("aria-valuetext", `after round ${round}`);
   listFlows(panes[0]);
@@ -269,6 +271,12 @@ function togglePlay() {
 function explainColors() {
   addKeys(get("keys"), [["--reduce", "reduce, partial sum"], ["--broadcast", "broadcast, final sum"],
                         ["--both", "both"], ["--cold", "nothing"]]);
+  if (data.views.some((item) => item.is_aggregated)) {
+    const key = add(get("keys"), "div", {}, "small squares: servers; large ones: several switches and " +
+      "the use of their links, 0 %");
+    add(key, "span", {class: "scale"});
+    add(key, "span", {}, "100 %");
+  }
   const count = data.views_left_out;
   if (count) add(get("keys"), "span", {}, ` - ${count} schedules left out`);
 }

@@ -113,8 +113,9 @@ function drawTable(table, rows, keys) {
   }
 }
 
-// No column is cut off: a table that is too wide becomes a paragraph for each row.
-function foldTable(table) {
-  table.classList.remove("folded");
-  table.classList.toggle("folded", table.offsetWidth > table.parentElement.clientWidth);
+// No column is cut off: a table that is too wide gets smaller letters, then a paragraph for each row.
+function fitTable(table) {
+  const isTooWide = () => table.offsetWidth > table.parentElement.clientWidth;
+  table.classList.remove("tight", "folded");
+  for (const name of ["tight", "folded"]) table.classList.toggle(name, isTooWide());
 }

@@ -5,7 +5,7 @@
 
 "use strict";
 
-const LOOK_CLOSER = 4;  // zoom at which a server can be told from others in its group
+const READABLE_CELL = 40;  // pixels that a server in a group needs for its name
 
 let wanted = null;  // what is looked for
 
@@ -39,8 +39,8 @@ function findMemberUse(view, a, b) {
 
 function describeMember(pane, server) {
   const code = SHARE_CODE.indexOf(findServerLetters(pane)[server]);
-  const [partial, final] = readShares(code).map((share) => share === 0 || share === 1 ? percent(share)
-                                                                     : "about " + percent(share));
+  const [partial, final] = readShares(code).map((share) =>
+    share === 0 ? "none" : share === 1 ? "all" : "about " + percent(share));
   return `server ${server}: final sums of ${final}, partial sums of ${partial} of the chunks`;
 }
 
@@ -147,7 +147,9 @@ function search() {
   const near = findNear(pane);
   if (near && near.look !== undefined) {
     const {x, y} = pane.view.nodes[near.look];
-    lookAt(x, y, near.member === undefined ? 1 : LOOK_CLOSER);
+    const isMember = near.member !== undefined;
+    const closer = isMember ? READABLE_CELL / placeMembers(pane, near.look).cell : 1;
+    lookAt(x, y, isMember ? camera.zoom * closer : 1);
   }
   drawStep();
 }
