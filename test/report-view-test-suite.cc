@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "drawn-network.h"
 #include "schedule-view.h"
 #include "session-test-utils.h"
 
@@ -147,6 +148,42 @@ class RacksTestCase : public TestCase
     }
 };
 
+/// @brief Large networks stay readable, and racks of files are drawn as such.
+class GroupsTestCase : public TestCase
+{
+  public:
+    GroupsTestCase()
+        : TestCase("few enough boxes and lines, with racks of files as boxes")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const char* name :
+             {"bcube:8,2", "bcube:32,1", "bcube:10,2", "fattree:8", "fattree:16"})
+        {
+            const DrawnNetwork drawn = DrawNetwork(ParseTopology(name));
+            NS_TEST_EXPECT_MSG_LT(drawn.links.size(), 401, name << ": lines");
+            std::map<double, uint32_t> rows;
+            for (const DrawnNode& node : drawn.nodes)
+            {
+                NS_TEST_EXPECT_MSG_LT(++rows[node.position.y], 33, name << ": boxes in a row");
+            }
+        }
+        const DrawnNetwork racks = DrawNetwork(ReadJsonTopology(MakeRackFile(3, 4)), 4);
+        NS_TEST_ASSERT_MSG_EQ(racks.nodes.size(), 5, "three racks and two switches");
+        for (uint32_t rack = 0; rack < 3; ++rack)
+        {
+            const DrawnNode& node = racks.nodes[rack];
+            NS_TEST_EXPECT_MSG_EQ(node.label, std::to_string(rack) + "+3", "not neighbors");
+            NS_TEST_EXPECT_MSG_EQ(node.nServers, 4, "its servers");
+            NS_TEST_EXPECT_MSG_EQ(node.nSwitches, 2, "its switches");
+        }
+        NS_TEST_EXPECT_MSG_EQ(racks.nodes[3].label, "18", "a switch by itself");
+    }
+};
+
 /// @brief What a view says of single servers, links and chunks.
 class ViewDetailsTestCase : public TestCase
 {
@@ -259,6 +296,7 @@ class ReportViewTestSuite : public TestSuite
         : TestSuite("allreduce-report-view", TestSuite::Type::UNIT)
     {
         AddTestCase(new RacksTestCase);
+        AddTestCase(new GroupsTestCase);
         AddTestCase(new ViewDetailsTestCase);
     }
 };

@@ -114,12 +114,17 @@ class Grouping
     uint32_t m_nGroups{0};           //!< so far
 };
 
-/// @return "3", or "0-9" if there are several
+/// @return "3", "0-9" if there are several, or "0+9" if these are not neighbors
 std::string
-MakeLabel(NodeId first, NodeId last)
+MakeLabel(NodeId first, NodeId last, uint32_t count)
 {
-    return first == last ? std::to_string(first)
-                         : std::to_string(first) + "-" + std::to_string(last);
+    const std::string name = std::to_string(first);
+    if (count == 1)
+    {
+        return name;
+    }
+    const bool areNeighbors = last - first + 1 == count;
+    return name + (areNeighbors ? "-" + std::to_string(last) : "+" + std::to_string(count - 1));
 }
 
 /// A group with servers is named after these and stands where they do.
@@ -137,8 +142,8 @@ AddNodes(const Topology& topology, DrawnNetwork& drawn)
         if (topology.IsServer(id) || node.nServers == 0)
         {
             first[group] = std::min(first[group], id);
-            node.label = MakeLabel(first[group], id);
             const double n = ++nPlaced[group];
+            node.label = MakeLabel(first[group], id, nPlaced[group]);
             const Position position = topology.GetPositions()[id];
             node.position.x += (position.x - node.position.x) / n;
             node.position.y += (position.y - node.position.y) / n;

@@ -438,6 +438,11 @@ async function checkTraining(browser) {
   const isSame = lines.length === log.length - 1 && lines.every((line, i) => log[0].every((name, column) =>
     log[i + 1][column] === "" ? line[name] === null : Number(log[i + 1][column]) === line[name]));
   check("training: the page has the log", isSame);
+  const flat = await page.evaluate(`[...document.querySelectorAll("#curves polyline")].filter((curve) => {
+    const heights = [...curve.points].map((point) => point.y);
+    return Math.max(...heights) - Math.min(...heights) < 2;
+  }).length`);
+  check("training: curves are seen, also below 0", flat === 0, flat);
 }
 
 async function main() {

@@ -182,6 +182,14 @@ async function checkColumns(page, {name}) {
                          element.closest("section").getBoundingClientRect().right)
     .map((element) => element.id || element.textContent)`);
   check(`${name}: no column is cut off`, cut.length === 0, cut.slice(0, 5).join("; "));
+  const texts = await page.evaluate(`[...document.querySelectorAll("section svg")].flatMap((svg) => {
+    const frame = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter((text) => {
+      const box = text.getBoundingClientRect();
+      return box.left < frame.left - 2 || box.right > frame.right + 2 || box.bottom > frame.bottom + 2;
+    }).map((text) => text.textContent);
+  })`);
+  check(`${name}: no text is cut off`, texts.length === 0, texts.slice(0, 5).join("; "));
   const hidden = await page.evaluate(`[...document.querySelectorAll(".scroll")].filter((box) =>
     box.scrollWidth > box.clientWidth + 1).length`);
   check(`${name}: nothing is scrolled sideways`, hidden === 0, hidden);

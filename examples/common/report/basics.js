@@ -91,12 +91,15 @@ function measureText(text, font = CHART_FONT) {
   return measure.measureText(text).width;
 }
 
-function chooseTicks(most, count = 5) {
-  const raw = most / count || 1;
+// Round numbers up to the most, from 0 or from the least on.
+function chooseTicks(most, count = 5, least = 0) {
+  const raw = (most - least) / count || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw * 0.999);
   const ticks = [];
-  for (let i = 0; i * step <= most * 1.0001; ++i) ticks.push(+(i * step).toPrecision(12));
+  for (let i = Math.ceil(least / step); i * step <= most + 1e-4 * step; ++i) {
+    ticks.push(+(i * step).toPrecision(12));
+  }
   return ticks;
 }
 

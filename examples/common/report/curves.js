@@ -7,14 +7,24 @@
 const CURVE_COLORS = ["--broadcast", "--reduce", "--good", "--both", "--hot", "--soft", "--warm"];
 const getCurveColor = (i) => `var(${CURVE_COLORS[i % CURVE_COLORS.length]})`;
 
-function addAxes(svg, box, mostX, mostY, labelX) {
-  for (const tick of chooseTicks(mostY)) {
-    const y = box.bottom - (box.bottom - box.top) * tick / mostY;
+// Where a point of the curves is; the least value is 0 unless some are below.
+function makePlacing(box, points) {
+  const mostX = points.reduce((most, point) => Math.max(most, point[0]), 1e-9);
+  const least = points.reduce((value, point) => Math.min(value, point[1]), 0);
+  const most = points.reduce((value, point) => Math.max(value, point[1]), least < 0 ? 0 : 1e-9);
+  const place = ([x, y]) => [box.left + (box.right - box.left) * x / mostX,
+                             box.bottom - (box.bottom - box.top) * (y - least) / (most - least)];
+  return {mostX, least, most, place};
+}
+
+function addAxes(svg, box, {mostX, least, most, place}, labelX) {
+  for (const tick of chooseTicks(most, 5, least)) {
+    const [, y] = place([0, tick]);
     add(svg, "line", {x1: box.left, x2: box.right, y1: y, y2: y, stroke: "var(--line)"});
     add(svg, "text", {x: box.left - 6, y: y + 4, "text-anchor": "end", class: "soft"}, show(tick));
   }
   for (const tick of chooseTicks(mostX, Math.max(3, (box.right - box.left) / 130))) {
-    const x = box.left + (box.right - box.left) * tick / mostX;
+    const [x] = place([tick, 0]);
     add(svg, "text", {x, y: box.bottom + 16, "text-anchor": "middle", class: "soft"}, show(tick));
   }
   add(svg, "text", {x: box.right, y: box.bottom + 32, "text-anchor": "end", class: "soft"}, labelX);
@@ -48,14 +58,11 @@ function drawCurves(parent, title, labelX, curves) {
   const width = parent.clientWidth;
   const box = {left: 50, right: width - 15, top: 12, bottom: 250};
   const perLine = Math.max(1, Math.floor((width - 10) / CURVE_NAME_WIDTH));
-  const svg = addSvg(parent, width, 276 + 20 * Math.ceil(curves.length / perLine));
-  const mostX = points.reduce((most, point) => Math.max(most, point[0]), 1e-9);
-  const mostY = points.reduce((most, point) => Math.max(most, point[1]), 1e-9);
-  addAxes(svg, box, mostX, mostY, labelX);
-  const place = ([x, y]) => [box.left + (box.right - box.left) * x / mostX,
-                             box.bottom - (box.bottom - box.top) * Math.max(0, y) / mostY];
-  curves.forEach((curve, i) => addCurve(svg, curve, place, getCurveColor(i)));
-  addCurveNames(svg, curves, 10, 288 - 14, perLine);
+  const svg = addSvg(parent, width, 292 + 20 * Math.ceil(curves.length / perLine));
+  const placing = makePlacing(box, points);
+  addAxes(svg, box, placing, labelX);
+  curves.forEach((curve, i) => addCurve(svg, curve, placing.place, getCurveColor(i)));
+  addCurveNames(svg, curves, 10, 292, perLine);
   addSaves(add(parent, "div", {class: "saves"}), "curves", title.replace(/[^a-z]+/gi, "-"), svg);
 }
 

@@ -18,7 +18,7 @@ function makeGanttRows(kind) {
     for (const key of keys) (byRow[key] = byRow[key] || []).push(flow);
   }
   const names = Object.keys(byRow);
-  const order = (name) => name.split(/[ >-]+/).map(Number);
+  const order = (name) => name.split(/[ >+-]+/).map(Number);
   names.sort((x, y) => order(x)[0] - order(y)[0] || (order(x)[1] || 0) - (order(y)[1] || 0));
   return names.map((name) => [name, byRow[name]]);
 }
