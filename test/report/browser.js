@@ -136,8 +136,9 @@ class Page {
     await this.waitForFrame();
   }
 
-  async wheel([x, y], deltaY) {
-    await this.send("Input.dispatchMouseEvent", {type: "mouseWheel", x, y, deltaX: 0, deltaY});
+  async wheel([x, y], deltaY, isCtrlHeld = false) {
+    const modifiers = isCtrlHeld ? 2 : 0;
+    await this.send("Input.dispatchMouseEvent", {type: "mouseWheel", x, y, deltaX: 0, deltaY, modifiers});
     await this.waitForFrame();
   }
 
@@ -147,7 +148,8 @@ class Page {
   }
 
   waitForFrame() {
-    return this.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(0))))");
+    return this.evaluate(`new Promise((resolve) =>
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(0))))`);
   }
 
   /// @param selector of the part of the page that is wanted; none: all of it

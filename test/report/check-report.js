@@ -116,7 +116,7 @@ function definePointing(page) {
     const canvas = get("ganttChart");
     const box = canvas.getBoundingClientRect();
     const scale = canvas.clientWidth / parseFloat(canvas.style.width);
-    canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x * scale, clientY: box.top + y * scale}));
+    canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x * scale, clientY: box.top + y * scale}));
   }; 0`);
 }
 

@@ -143,6 +143,40 @@ async function checkSearch(page, {name}) {
   await page.waitForFrame();
 }
 
+/// The chart of flows: keys, Ctrl and the wheel, and dragging change which part of the time is seen.
+async function checkTimeZoom(page, {name}) {
+  const readTimes = () => page.evaluate("[gantt.box.begin / gantt.box.last, gantt.box.end / gantt.box.last]");
+  const place = await page.evaluate(`(() => {
+    get("ganttChart").scrollIntoView({block: "start"});
+    get("ganttChart").focus();
+    const box = get("ganttChart").getBoundingClientRect();
+    return [box.left + gantt.box.left + gantt.box.width / 4, box.top + gantt.box.top + 20];
+  })()`);
+  await page.wheel(place, -100, true);
+  const wheeled = await readTimes();
+  check(`${name}: Ctrl and the wheel zoom around the pointer`, wheeled[1] - wheeled[0] < 0.9 &&
+    wheeled[0] < 1 - wheeled[1], wheeled);
+  for (let i = 0; i < 4; ++i) await page.press("+");
+  const near = await readTimes();
+  check(`${name}: + zooms into the time`, near[1] - near[0] < 0.4, near);
+  await page.drag([place, [place[0] + 40, place[1]], [place[0] + 80, place[1]]]);
+  const dragged = await readTimes();
+  check(`${name}: dragging moves the time`, dragged[0] < near[0], dragged);
+  const pointed = await page.evaluate(`(() => {
+    const flow = gantt.rows[0][1].find(([, , , , begin, duration]) =>
+      begin > gantt.box.begin && begin + duration < gantt.box.end);
+    showFlowAt(placeTime(gantt.box, flow[4] + flow[5] / 2), gantt.box.top + 2);
+    return get("ganttHover").textContent.includes(describeFlow(flow));
+  })()`);
+  check(`${name}: pointing knows the zoom`, pointed);
+  await page.press("ArrowRight");
+  const followed = await readTimes();
+  check(`${name}: a flow chosen by keys is in sight`, followed[0] === 0, followed);
+  await page.press("0");
+  const all = await readTimes();
+  check(`${name}: 0 shows all of the time`, all.join() === "0,1", all);
+}
+
 /// Points at every row of the map, at its name and in the middle, as the pointer does.
 async function checkHeatRows(page, {name}) {
   const unnamed = await page.evaluate(`(() => {
@@ -355,8 +389,11 @@ async function checkInteractions(page, made) {
   if (await page.evaluate("data.views.length > 1")) await checkBeside(page, made);
   await checkHeatRows(page, made);
   await checkAxis(page, made, "heatMap", "heatAxis");
-  if (await page.evaluate("Boolean(view.run)")) await checkAxis(page, made, "ganttChart", "ganttAxis");
   await checkArrows(page, made);
+  if (await page.evaluate("Boolean(view.run)")) {
+    await checkAxis(page, made, "ganttChart", "ganttAxis");
+    await checkTimeZoom(page, made);
+  }
 }
 
 module.exports = {checkColumns, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab};

@@ -48,9 +48,9 @@ function show(value) {
 
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 
-function showTime(nanoseconds) {
+function showTime(nanoseconds, digits = 4) {
   for (const [name, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]]) {
-    if (Math.abs(nanoseconds) >= size) return +(nanoseconds / size).toPrecision(4) + " " + name;
+    if (Math.abs(nanoseconds) >= size) return +(nanoseconds / size).toPrecision(digits) + " " + name;
   }
   return nanoseconds + " ns";
 }

@@ -4,7 +4,10 @@
 
 "use strict";
 
+const MOST_TIME_ZOOM = 200;
+
 let gantt = null;  // rows and places of the chart that is shown, and the flow that keys have chosen
+const ganttSpan = {from: 0, to: 1};  // the part of the time that is seen
 
 // A flow: source, target, chunk, whether it is a broadcast, begin, duration, the number of its
 // way, and what became of it if it did not arrive.
@@ -23,20 +26,25 @@ function makeGanttRows(kind) {
   return names.map((name) => [name, byRow[name]]);
 }
 
+const placeTime = ({left, width, begin, end}, time) => left + width * (time - begin) / (end - begin);
+
+const chooseTimes = ({width, begin, end}) => chooseTicks(end, Math.max(3, width / 130), begin);
+
 // Lines through the rows; the times stand below what is scrolled.
-function drawGanttGrid(context, {left, width, top, height, last}) {
+function drawGanttGrid(context, box) {
   context.fillStyle = getColor("--line");
-  for (const tick of chooseTicks(last, Math.max(3, width / 130))) {
-    context.fillRect(left + width * tick / last, top, 1, height - top);
+  for (const tick of chooseTimes(box)) {
+    context.fillRect(placeTime(box, tick), box.top, 1, box.height - box.top);
   }
 }
 
-function drawGanttAxis({left, width, last}) {
+function drawGanttAxis(box) {
+  const {left, width} = box;
   const context = prepareCanvas(get("ganttAxis"), left + width + 10, AXIS_HEIGHT);
   context.fillStyle = getColor("--soft");
   context.textAlign = "center";
-  for (const tick of chooseTicks(last, Math.max(3, width / 130))) {
-    context.fillText(showTime(tick), Math.min(left + width * tick / last, left + width - 20), 14);
+  for (const tick of chooseTimes(box)) {
+    context.fillText(showTime(tick, 6), Math.min(placeTime(box, tick), left + width - 20), 14);
   }
 }
 
@@ -51,7 +59,8 @@ function makeGanttBox(rows) {
   const top = marks.length ? 16 : 0;
   const full = get("ganttChart").parentElement.clientWidth;
   const left = measureNames(rows.map(([name]) => name), full);
-  return {left, width: full - left - 10, top, high, last, height: top + high * rows.length};
+  return {left, width: full - left - 10, top, high, last, height: top + high * rows.length,
+          begin: last * ganttSpan.from, end: last * ganttSpan.to};
 }
 
 // The bar of a flow that did not arrive is hollow, and has an end that can be seen.
@@ -62,12 +71,13 @@ function drawCutFlow(context, x, y, width, high) {
   context.fillRect(x + width - 1, y - 1, 2.5, high + 2);
 }
 
-function drawGanttBars(context, rows, {left, width, top, high, last}) {
+function drawGanttBars(context, rows, box) {
+  const {top, high} = box;
   const colors = [getColor("--reduce"), getColor("--broadcast")];
   rows.forEach(([name, flows], i) => {
     for (const [, , , isBroadcast, begin, duration, , fate] of flows) {
-      const wide = Math.max(0.6, width * duration / last - 0.6);
-      const [x, y] = [left + width * begin / last, top + high * i + 1];
+      const [x, y] = [placeTime(box, begin), top + high * i + 1];
+      const wide = Math.max(0.6, placeTime(box, begin + duration) - x - 0.6);
       context.globalAlpha = fate ? 1 : view.is_aggregated ? 0.35 : 0.85;
       context.fillStyle = colors[+isBroadcast];
       if (fate) drawCutFlow(context, x, y, wide, high - 2);
@@ -81,12 +91,13 @@ function drawGanttBars(context, rows, {left, width, top, high, last}) {
 const MARKS = {broke: ["\u2715", "--hot", "link broke"], mended: ["\u25cb", "--good", "link mended"],
                replanned: ["\u25c6", "--ink", "what was left planned anew"]};
 
-function drawGanttMarks(context, {left, width, top, height, last}) {
+function drawGanttMarks(context, box) {
+  const {top, height} = box;
   context.textAlign = "center";
   context.setLineDash([4, 3]);
   for (const {kind, time} of view.run.marks) {
     const [sign, color] = MARKS[kind];
-    const x = left + width * time / last;
+    const x = placeTime(box, time);
     context.fillStyle = getColor("--card"); // a gap in the bars, in which the line can be seen
     context.fillRect(x - 2, top, 4, height - top);
     context.fillStyle = context.strokeStyle = getColor(color);
@@ -137,9 +148,14 @@ function drawGantt() {
   const box = makeGanttBox(rows);
   gantt = {rows, box, row: 0, flow: -1};
   const context = prepareCanvas(get("ganttChart"), box.left + box.width + 10, box.height);
+  context.save();
+  context.beginPath();
+  context.rect(box.left - 4, 0, box.width + 12, box.height);
+  context.clip();
   drawGanttGrid(context, box);
   drawGanttBars(context, rows, box);
   drawGanttMarks(context, box);
+  context.restore();
   context.fillStyle = getColor("--soft");
   context.textAlign = "right";
   rows.forEach(([name], i) => context.fillText(name, box.left - 6, box.top + box.high * (i + 1) - 2,
@@ -149,7 +165,44 @@ function drawGantt() {
   get("ganttCursor").hidden = true;
   get("ganttNote").textContent = describeCounts(box.last);
   get("ganttHover").textContent =
-    "Point at a bar for its chunk, servers and times; or press the arrow keys.";
+    "Point at a bar for its chunk, servers and times; or press the arrow keys. Keys + and - zoom.";
+}
+
+// Shows a share of the time around a place, both as shares of all of it.
+function setGanttSpan(middle, share) {
+  const half = clamp(share, 1 / MOST_TIME_ZOOM, 1) / 2;
+  const at = clamp(middle, half, 1 - half);
+  [ganttSpan.from, ganttSpan.to] = [at - half, at + half];
+  const {row, flow} = gantt;
+  drawGantt();
+  Object.assign(gantt, {row, flow});
+}
+
+const getGanttMiddle = () => (ganttSpan.from + ganttSpan.to) / 2;
+
+const zoomGantt = (factor) => setGanttSpan(getGanttMiddle(), (ganttSpan.to - ganttSpan.from) / factor);
+
+const showAllTimes = () => setGanttSpan(0.5, 1);
+
+// What is at the pointer stays there.
+function zoomGanttAt(factor, x) {
+  const share = ganttSpan.to - ganttSpan.from;
+  const aside = (x - gantt.box.left) / gantt.box.width - 0.5;
+  setGanttSpan(getGanttMiddle() + aside * (share - share / factor), share / factor);
+}
+
+function listenToGanttPointer(chart) {
+  chart.addEventListener("pointermove", (event) => {
+    showFlowAt(event.offsetX, event.offsetY);
+    if (event.buttons !== 1) return;
+    const share = ganttSpan.to - ganttSpan.from;
+    setGanttSpan(getGanttMiddle() - event.movementX / gantt.box.width * share, share);
+  });
+  chart.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;  // the wheel scrolls the rows
+    event.preventDefault();
+    zoomGanttAt(Math.exp(-event.deltaY / 400), event.offsetX);
+  }, {passive: false});
 }
 
 function describeFlow([source, target, chunk, isBroadcast, begin, duration, , fate]) {
@@ -164,9 +217,10 @@ function nameGanttRow(name) {
 }
 
 function showFlowAt(x, y) {
-  const {rows, box: {left, width, top, high, last}} = gantt;
-  const time = (x - left) / width * last;
-  const near = view.run.marks.filter((mark) => Math.abs(left + width * mark.time / last - x) < 6);
+  const {rows, box} = gantt;
+  const {left, width, top, high, begin, end} = box;
+  const time = begin + (x - left) / width * (end - begin);
+  const near = view.run.marks.filter((mark) => Math.abs(placeTime(box, mark.time) - x) < 6);
   const row = rows[Math.floor((y - top) / high)];
   const found = row && row[1].find((flow) => flow[4] <= time && time <= flow[4] + flow[5]);
   get("ganttHover").textContent = y < top ? near.map(describeMark).join("; ")
@@ -175,22 +229,32 @@ function showFlowAt(x, y) {
 
 // The next or previous flow of a row, or the first of another row.
 function moveInGantt(rowsOn, flowsOn) {
-  const {rows, box: {left, width, top, high, last}} = gantt;
+  const {rows} = gantt;
   gantt.row = clamp(gantt.row + rowsOn, 0, rows.length - 1);
   const [name, unsorted] = rows[gantt.row];
   const flows = [...unsorted].sort((x, y) => x[4] - y[4]);
   gantt.flow = clamp(rowsOn ? 0 : gantt.flow + flowsOn, 0, flows.length - 1);
   const flow = flows[gantt.flow];
+  if (flow[4] < gantt.box.begin || flow[4] + flow[5] > gantt.box.end) {
+    setGanttSpan((flow[4] + flow[5] / 2) / gantt.box.last, ganttSpan.to - ganttSpan.from);
+  }
+  const {box} = gantt;
   get("ganttHover").textContent = `${nameGanttRow(name)}: ${describeFlow(flow)}`;
-  placeCursor(get("ganttCursor"), left + width * flow[4] / last, top + high * gantt.row,
-              Math.max(3, width * flow[5] / last), high);
+  const x = placeTime(box, flow[4]);
+  placeCursor(get("ganttCursor"), x, box.top + box.high * gantt.row,
+              Math.max(3, placeTime(box, flow[4] + flow[5]) - x), box.high);
   get("ganttCursor").scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
 function prepareGantt() {
   const chart = get("ganttChart");
-  chart.onmousemove = (event) => showFlowAt(event.offsetX, event.offsetY);
+  listenToGanttPointer(chart);
   listenToKeys(chart, {ArrowDown: () => moveInGantt(1, 0), ArrowUp: () => moveInGantt(-1, 0),
-                       ArrowLeft: () => moveInGantt(0, -1), ArrowRight: () => moveInGantt(0, 1)});
+                       ArrowLeft: () => moveInGantt(0, -1), ArrowRight: () => moveInGantt(0, 1),
+                       "+": () => zoomGantt(KEY_ZOOM), "=": () => zoomGantt(KEY_ZOOM),
+                       "-": () => zoomGantt(1 / KEY_ZOOM), "0": showAllTimes});
+  get("timeIn").onclick = () => zoomGantt(KEY_ZOOM);
+  get("timeOut").onclick = () => zoomGantt(1 / KEY_ZOOM);
+  get("timeFit").onclick = showAllTimes;
   addSaves(get("ganttSaves"), "chart", "flows", chart, get("ganttAxis"));
 }

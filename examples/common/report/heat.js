@@ -72,7 +72,8 @@ function drawHeatAxis({left, width, full}) {
   context.fillStyle = getColor("--soft");
   context.textAlign = "center";
   const last = view.steps[view.steps.length - 1].round;
-  const ticks = chooseTicks(last, Math.max(3, width / 100)).filter((round) => round > 0 && Number.isInteger(round));
+  const ticks = chooseTicks(last, Math.max(3, width / 100))
+    .filter((round) => round > 0 && Number.isInteger(round));
   for (const tick of ticks) context.fillText(tick, left + width * (tick - 0.5) / last, 14);
   context.fillText("all", left + width + 8 + TOTAL_WIDTH / 2, 14);
   context.textAlign = "right";
@@ -104,7 +105,8 @@ function showHeatCell(i, column) {
   const isCell = column >= 0 && column < row.columns.length;
   const round = isCell ? view.steps[column * stepsPerColumn].round + 1 : 0;
   const now = isCell ? `round ${round}: ${percent(row.columns[column])}, ` : "";
-  get("heatHover").textContent = `${describeLine(view, row.line)}: ${now}all rounds: ${percent(row.use)}`;
+  get("heatHover").textContent = `${describeLine(view, row.line)}: ${now}` +
+    `all rounds: ${percent(row.use)}`;
   heat.cell = [i, column];
   placeCursor(get("heatCursor"), isCell ? left + wide * column : 0, high * i,
               isCell ? Math.max(3, wide) : full, high);

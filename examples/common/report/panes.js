@@ -7,7 +7,7 @@
 const NO_OTHER = "-1";
 const POINTING_HINT = "Point at a node or a line for what it does. Drag to move, + and - to zoom.";
 
-let panes = [];     // those that are shown; the first has the schedule that the rest of the page is about
+let panes = [];     // those that are shown; the rest of the page is about the first
 let view = null;    // the schedule of the first pane
 let timeline = [];  // by position of the slider: after which round
 let timer = null;   // of the play button
@@ -219,6 +219,7 @@ function titlePanes() {
 
 function chooseView(index) {
   view = data.views[index];
+  Object.assign(ganttSpan, {from: 0, to: 1});
   setView(panes[0], view);
   get("heat").hidden = view.steps.length < 2;
   get("gantt").hidden = !view.run;

@@ -68,7 +68,8 @@ function findLink(pane, {ends}) {
   const name = `link ${ends.join("-")}`;
   if (view.is_aggregated) {
     const use = findMemberUse(view, ...ends).map(percent).join(" there and ");
-    const where = line < 0 ? `inside ${describeNode(view, a)}` : `in the line ${describeLine(view, 2 * line)}`;
+    const where = line < 0 ? `inside ${describeNode(view, a)}`
+                           : `in the line ${describeLine(view, 2 * line)}`;
     return {text: `${name}: use in all rounds ${use} back; drawn ${where}`, nodes,
             lines: new Set([line]), look: a};
   }
@@ -96,16 +97,16 @@ function findChunk(pane, {chunk}) {
   const {view} = pane;
   if (chunk >= view.chunks) return {text: `there is no chunk ${chunk}: the last is ${view.chunks - 1}`};
   const [root, final, everywhere] = view.chunk_rounds.slice(3 * chunk, 3 * chunk + 3);
-  const text = `chunk ${chunk} is summed at server ${root}: ` +
-    (final === null ? "never final" : `final after round ${final}, `) +
-    (final === null ? "" : everywhere === null ? "never everywhere" : `everywhere after round ${everywhere}`);
+  const after = (round) => round === null ? "never" : `after round ${round}`;
+  const text = `chunk ${chunk} is summed at server ${root}: final ${after(final)}, ` +
+    `everywhere ${after(everywhere)}`;
   if (view.is_aggregated) {
     const nodes = new Set([getDrawn(view, root)]);
     return {text, nodes, lines: listLinesOf(view, nodes), look: [...nodes][0], member: root};
   }
   const {nodes, lines, paths} = findHolders(pane, chunk);
-  const moves = paths.length ? `now on ${paths.map((path) => path.join("-")).join(", ")}` : "now at rest";
-  return {text: `${text}; ${moves}`, nodes, lines};
+  const moves = paths.map((path) => path.join("-")).join(", ");
+  return {text: `${text}; ` + (moves ? `now on ${moves}` : "now at rest"), nodes, lines};
 }
 
 // What is found in a pane: a text, and if there is something the nodes and lines that it is about.
