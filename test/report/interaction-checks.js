@@ -351,6 +351,10 @@ async function checkPointing(page, {name}) {
   await page.moveTo(place);
   const text = await page.evaluate(`get("pointed").textContent`);
   check(`${name}: pointing at a server`, /^server \d+: /.test(text), text);
+  const [isFocused, near, expected] = await page.evaluate(`[get("drawing").classList.contains("focused"),
+    document.querySelectorAll("#drawing .wire.near").length,
+    view.links.filter(([a, b]) => a === 0 || b === 0).length]`);
+  check(`${name}: its lines stand out`, isFocused && near === expected, `${near} of ${expected}`);
 }
 
 /// A large page is small enough, opens soon, and its slider is quick.

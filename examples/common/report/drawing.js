@@ -196,6 +196,7 @@ function addNode(pane, i, near, heat) {
   const node = view.nodes[i];
   const step = view.steps[index];
   const group = add(drawing, "g", {
+    "data-node": i,
     class: `node ${node.servers ? "server" : "switch"} ${near && near.nodes.has(i) ? "near" : ""}`});
   if (node.servers === 0) addSwitch(group, pane, i, heat);
   else if (view.is_aggregated) addGroup(group, pane, i);
@@ -216,14 +217,23 @@ function makeNodeBox(pane, i) {
   return {left: x - half, right: x + half, top: y - halfHigh, bottom: y + halfHigh};
 }
 
+// Whether names fit into nodes: into all servers, or all switches, or into none of them.
+function doFitInside(pane, areServers) {
+  const {view} = pane;
+  if (view.is_aggregated && areServers) return false;  // cells are there
+  const room = areServers ? 8 : 2;
+  return view.nodes.every(({label, servers}, i) => (servers > 0) !== areServers ||
+    measureText(label, LABEL_FONT) <= 2 * getReach(pane, i)[0] - room);
+}
+
 // Names go into the nodes, or below them where they touch neither each other nor a node.
 function addLabels(pane, groups) {
   const {view, places, width} = pane;
   const taken = [...groups.keys()].map((i) => makeNodeBox(pane, i));
+  const [isInsideSwitch, isInsideServer] = [false, true].map((kind) => doFitInside(pane, kind));
   for (const [i, group] of groups) {
-    const [{label, servers}, [x, y], [half, halfHigh]] = [view.nodes[i], places[i], getReach(pane, i)];
-    const isCells = view.is_aggregated && servers > 0;
-    if (!isCells && measureText(label, LABEL_FONT) <= 2 * half - (servers ? 8 : 2)) {
+    const [{label, servers}, [x, y], [, halfHigh]] = [view.nodes[i], places[i], getReach(pane, i)];
+    if (servers ? isInsideServer : isInsideSwitch) {
       add(group, "text", {x, y: y + 4, class: "inside"}, label);
       continue;
     }
@@ -298,7 +308,7 @@ function addTraffic(pane, near) {
     const [line, reduces, broadcasts] = load.slice(i, i + 3);
     const color = `var(--${reduces === 0 ? "broadcast" : broadcasts === 0 ? "reduce" : "both"})`;
     addLane(pane, line, near, {stroke: color, fill: isDense ? "none" : color,
-                               "stroke-width": 0.3 + widest * use[line]});
+                               opacity: isDense ? 0.65 : 1, "stroke-width": 0.3 + widest * use[line]});
   }
 }
 
@@ -372,6 +382,8 @@ function drawNetwork(pane) {
   const heat = makeHeatScale();
   drawing.replaceChildren();
   drawing.classList.toggle("chosen", near !== null);
+  drawing.classList.remove("focused");
+  pane.focus = undefined;
   addRacks(pane);
   addLinks(pane, near);
   pane.highlight = add(drawing, "path", {class: "mark", "stroke-linejoin": "round"});
@@ -408,6 +420,24 @@ function describeLoad(view, line, index) {
   return "nothing";
 }
 
+// Only the lines of the node that is pointed at keep their color, unless something is searched for.
+function focusOn(pane, node) {
+  const {view, parts: {drawing}} = pane;
+  if (node === pane.focus || drawing.classList.contains("chosen")) return;
+  pane.focus = node;
+  drawing.classList.toggle("focused", node !== undefined);
+  for (const element of drawing.querySelectorAll("[data-line], [data-wire]")) {
+    const {line, wire} = element.dataset;
+    const [a, b] = view.links[line === undefined ? wire : line >> 1];
+    element.classList.toggle("near", a === node || b === node);
+  }
+}
+
+function findNodeAt({target}) {
+  const group = target.closest && target.closest(".node");
+  return group ? +group.dataset.node : undefined;
+}
+
 // What the pointer is at, in words.
 function describeAt(pane, event) {
   const {view, index} = pane;
@@ -419,8 +449,8 @@ function describeAt(pane, event) {
   }
   const number = line !== undefined ? +line : wire !== undefined ? 2 * wire : -1;
   if (number < 0) {
-    const title = event.target.closest && event.target.closest(".node");
-    return title ? title.querySelector("title").textContent : "";
+    const node = findNodeAt(event);
+    return node === undefined ? "" : describeHeld(view, node, view.steps[index]);
   }
   return `${describeLine(view, number)}: ${describeLoad(view, number, index)} in this step, ` +
     `${percent(view.use[number])} of its capacity in all rounds`;

@@ -24,7 +24,9 @@ function makePane(root, suffix) {
   listenToCamera(pane);
   parts.drawing.addEventListener("pointermove", (event) => {
     parts.pointed.textContent = describeAt(pane, event) || POINTING_HINT;
+    focusOn(pane, findNodeAt(event));
   });
+  parts.drawing.addEventListener("pointerleave", () => focusOn(pane, undefined));
   addSaves(parts.paneSaves, "drawing", "network", parts.drawing);
   parts.saveCells = addSaves(parts.paneSaves, "what servers hold", "servers", parts.cells);
   return pane;
