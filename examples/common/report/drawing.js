@@ -56,13 +56,24 @@ function chooseHeight(view, width) {
   return nRows <= 6 ? gap * Math.max(1, nRows - 1) + 90 : clamp(width, 300, 680);
 }
 
+// By node its place, such that the network fills the drawing: nodes drawn as one are in the middle of
+// where they were, and may leave the edges empty.
+function spreadNodes({nodes}) {
+  const spread = (values) => {
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return values.map((value) => most - least > 1e-6 ? (value - least) / (most - least) : 0.5);
+  };
+  const [xs, ys] = ["x", "y"].map((axis) => spread(nodes.map((node) => node[axis])));
+  return xs.map((x, i) => [x, ys[i]]);
+}
+
 function layOut(pane) {
   const {view, parts: {drawing}} = pane;
   pane.width = drawing.parentElement.clientWidth;
   pane.height = chooseHeight(view, pane.width);
   const margin = view.is_aggregated ? 60 : 36;
   pane.span = [pane.width - (pane.width < 600 ? margin : 2 * margin), pane.height - 2 * margin];
-  pane.places = view.nodes.map(({x, y}) =>
+  pane.places = view.spread.map(([x, y]) =>
     [pane.width / 2 + (x - camera.x) * pane.span[0] * camera.zoom,
      pane.height / 2 + (y - camera.y) * pane.span[1] * camera.zoom]);
   pane.size = chooseNodeSize(pane);
@@ -352,17 +363,22 @@ function addWires(pane, near) {
   });
 }
 
-// A box behind each rack, unless something else stands in it, too.
+function makeFrame(boxes) {
+  const edge = (choose, side, room) => choose(...boxes.map((box) => box[side])) + room;
+  return {left: edge(Math.min, "left", -4), right: edge(Math.max, "right", 4),
+          top: edge(Math.min, "top", -4), bottom: edge(Math.max, "bottom", 4)};
+}
+
+// A frame behind each rack, where nothing else stands in any of them.
 function addRacks(pane) {
+  const racks = pane.view.racks || [];
   const boxes = pane.view.nodes.map((node, i) => makeNodeBox(pane, i));
-  for (const rack of pane.view.racks || []) {
-    const members = rack.map((i) => boxes[i]);
-    const edge = (choose, side, room) => choose(...members.map((box) => box[side])) + room;
-    const frame = {left: edge(Math.min, "left", -4), right: edge(Math.max, "right", 4),
-                   top: edge(Math.min, "top", -4), bottom: edge(Math.max, "bottom", 4)};
-    if (boxes.some((box, i) => !rack.includes(i) && doOverlap(frame, box))) continue;
-    add(pane.parts.drawing, "rect", {x: frame.left, y: frame.top, width: frame.right - frame.left,
-                                     height: frame.bottom - frame.top, rx: 8, class: "rack"});
+  const frames = racks.map((rack) => makeFrame(rack.map((i) => boxes[i])));
+  const isMixed = (frame, k) => boxes.some((box, i) => !racks[k].includes(i) && doOverlap(frame, box));
+  if (frames.some(isMixed)) return;
+  for (const {left, right, top, bottom} of frames) {
+    add(pane.parts.drawing, "rect", {x: left, y: top, width: right - left, height: bottom - top,
+                                     rx: 8, class: "rack"});
   }
 }
 

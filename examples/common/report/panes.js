@@ -42,6 +42,7 @@ function listMembers(item) {
 function setView(pane, item) {
   pane.view = item;
   pane.cells = null;
+  item.spread = item.spread || spreadNodes(item);
   if (item.is_aggregated && !item.members) item.members = listMembers(item);
 }
 

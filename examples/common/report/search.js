@@ -147,7 +147,7 @@ function search() {
   const [pane] = panes;
   const near = findNear(pane);
   if (near && near.look !== undefined) {
-    const {x, y} = pane.view.nodes[near.look];
+    const [x, y] = pane.view.spread[near.look];
     const isMember = near.member !== undefined;
     const closer = isMember ? READABLE_CELL / placeMembers(pane, near.look).cell : 1;
     lookAt(x, y, isMember ? camera.zoom * closer : 1);
