@@ -142,6 +142,17 @@ class Page {
     await this.waitForFrame();
   }
 
+  /// Two fingers, at first near each other and then far apart.
+  async spread([x, y], from, to) {
+    const fingers = (distance) => [{x: x - distance, y, id: 1}, {x: x + distance, y, id: 2}];
+    const send = (type, touchPoints) => this.send("Input.dispatchTouchEvent", {type, touchPoints});
+    await this.send("Emulation.setTouchEmulationEnabled", {enabled: true, maxTouchPoints: 2});
+    await send("touchStart", fingers(from));
+    for (let i = 1; i <= 4; ++i) await send("touchMove", fingers(from + (to - from) * i / 4));
+    await send("touchEnd", []);
+    await this.waitForFrame();
+  }
+
   async moveTo([x, y]) {
     await this.send("Input.dispatchMouseEvent", {type: "mouseMoved", x, y});
     await this.waitForFrame();

@@ -12,7 +12,7 @@ const fs = require("fs");
 const path = require("path");
 const {Browser, Page, findChromium} = require("./browser.js");
 const {check, choose, counts, moveSlider} = require("./checks.js");
-const {checkColumns, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab} =
+const {checkColumns, checkFingers, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab} =
   require("./interaction-checks.js");
 const {shrink} = require("./small-png.js");
 
@@ -257,6 +257,7 @@ async function checkNarrow(browser, made) {
   await checkColumns(page, made);
   await checkLayout(page, made);
   await page.screenshot(path.join(scratchDir, `report-${made.name}-narrow.png`));
+  if (await page.evaluate("data.views.length > 0")) await checkFingers(page, made);
 }
 
 const NO_FAULTS = {marks: [], aborted: 0};

@@ -72,6 +72,20 @@ async function checkZoom(page, {name}) {
   check(`${name}: a button shows all`, (await readDrawing(page)).html === begin.html);
 }
 
+/// On a telephone two fingers zoom the drawing, and not the page.
+async function checkFingers(page, {name}) {
+  const middle = await page.evaluate(`(() => {
+    get("drawing").scrollIntoView({block: "center"});
+    const box = get("drawing").getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  })()`);
+  await page.spread(middle, 20, 60);
+  const [zoom, pageZoom] = await page.evaluate("[camera.zoom, window.visualViewport.scale]");
+  check(`${name}: two fingers zoom the drawing`, zoom > 2 && pageZoom === 1, `${zoom}, ${pageZoom}`);
+  await page.evaluate("showAll()");
+  await page.waitForFrame();
+}
+
 /// Two schedules, one slider: both are at the same round, the shorter one stays at its end.
 async function checkBeside(page, {name}) {
   const other = await page.evaluate(`data.views.findIndex((item) => item !== view)`);
@@ -400,4 +414,4 @@ async function checkInteractions(page, made) {
   }
 }
 
-module.exports = {checkColumns, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab};
+module.exports = {checkColumns, checkFingers, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab};
