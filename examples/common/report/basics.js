@@ -103,6 +103,12 @@ function chooseTicks(most, count = 5, least = 0) {
   return ticks;
 }
 
+// Where a pointer is in a picture; browsers disagree about offsetX over parts of an SVG.
+function locate(event, picture) {
+  const {left, top} = picture.getBoundingClientRect();
+  return [event.clientX - left, event.clientY - top];
+}
+
 // What a drawing or chart does when keys are pressed on it: by key a function.
 function listenToKeys(element, actions) {
   element.addEventListener("keydown", (event) => {

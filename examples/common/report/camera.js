@@ -60,15 +60,14 @@ function lookAt(x, y, leastZoom) {
 function listenToPointers(pane) {
   const svg = pane.parts.drawing;
   const pointers = new Map();
-  const locate = (event) => [event.offsetX, event.offsetY];
   svg.addEventListener("pointerdown", (event) => {
-    pointers.set(event.pointerId, locate(event));
+    pointers.set(event.pointerId, locate(event, svg));
     svg.setPointerCapture(event.pointerId);
   });
   svg.addEventListener("pointermove", (event) => {
     const old = pointers.get(event.pointerId);
     if (!old) return;
-    const now = locate(event);
+    const now = locate(event, svg);
     const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
     if (other) {
       const distance = (place) => Math.hypot(place[0] - other[0], place[1] - other[1]) || 1;
@@ -89,7 +88,7 @@ function listenToWheel(pane) {
   svg.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && document.activeElement !== svg) return;
     event.preventDefault();
-    zoomAt(pane, Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+    zoomAt(pane, Math.exp(-event.deltaY / 400), ...locate(event, svg));
   }, {passive: false});
 }
 

@@ -71,7 +71,7 @@ function findNodeAt({target}) {
 // What the pointer is at, in words.
 function describeAt(pane, event) {
   const {view, index} = pane;
-  const server = findMemberAt(pane, event.offsetX, event.offsetY);
+  const server = findMemberAt(pane, ...locate(event, pane.parts.drawing));
   if (server !== undefined) return describeMember(pane, server);
   const {line, wire, priced} = event.target.dataset || {};
   if (priced !== undefined) {

@@ -193,7 +193,7 @@ function zoomGanttAt(factor, x) {
 
 function listenToGanttPointer(chart) {
   chart.addEventListener("pointermove", (event) => {
-    showFlowAt(event.offsetX, event.offsetY);
+    showFlowAt(...locate(event, chart));
     if (event.buttons !== 1) return;
     const share = ganttSpan.to - ganttSpan.from;
     setGanttSpan(getGanttMiddle() - event.movementX / gantt.box.width * share, share);
@@ -201,7 +201,7 @@ function listenToGanttPointer(chart) {
   chart.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;  // the wheel scrolls the rows
     event.preventDefault();
-    zoomGanttAt(Math.exp(-event.deltaY / 400), event.offsetX);
+    zoomGanttAt(Math.exp(-event.deltaY / 400), locate(event, chart)[0]);
   }, {passive: false});
 }
 

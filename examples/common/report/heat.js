@@ -128,8 +128,10 @@ function moveInHeat(dy, dx) {
 
 function prepareHeat() {
   const map = get("heatMap");
-  map.onmousemove = (event) => showHeatCell(Math.floor(event.offsetY / heat.high),
-                                            Math.floor((event.offsetX - heat.left) / heat.wide));
+  map.onmousemove = (event) => {
+    const [x, y] = locate(event, map);
+    showHeatCell(Math.floor(y / heat.high), Math.floor((x - heat.left) / heat.wide));
+  };
   listenToKeys(map, {ArrowDown: () => moveInHeat(1, 0), ArrowUp: () => moveInHeat(-1, 0),
                      ArrowLeft: () => moveInHeat(0, -1), ArrowRight: () => moveInHeat(0, 1)});
   addSaves(get("heatSaves"), "map", "links", map, get("heatAxis"));

@@ -14,11 +14,12 @@ let paneTemplate = null;  // a pane as it is in the page before anything is draw
 
 function listFlows(pane) {
   const list = get("flows");
-  get("flowsTitle").hidden = panes.length === 1;
+  const flows = pane.view.steps[pane.index].flows || [];
+  get("flowsTitle").hidden = panes.length === 1 || flows.length === 0;
   get("flowsTitle").textContent = `flows of ${nameView(pane.view)}`;
   list.replaceChildren();
   list.scrollTop = 0;
-  for (const [chunk, isBroadcast, path, fate] of pane.view.steps[pane.index].flows || []) {
+  for (const [chunk, isBroadcast, path, fate] of flows) {
     const color = fate ? "hot" : isBroadcast ? "broadcast" : "reduce";
     const line = add(list, "div", {style: `color:var(--${color})`, role: "option"},
                      `chunk ${chunk}: ${path.join("-")}${fate ? " " + fate : ""}`);
