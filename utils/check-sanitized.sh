@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the suites as users rarely do (with Clang, with asserts, without LibTorch, with the address and
-# undefined-behaviour sanitizers) and runs them: utils/check-sanitized.sh [SUITE...], by default all, as many at
-# a time as there are processors. Leaks fail, too.
+# undefined-behaviour sanitizers) and runs them: utils/check-sanitized.sh [SUITE|-SUITE...], by default all, or all
+# but those with a minus, as many at a time as there are processors. Leaks fail, too.
 
 set -euo pipefail
 export ALLREDUCE_BUILD_DIR=${ALLREDUCE_BUILD_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build-sanitized}
@@ -22,7 +22,9 @@ build_first build_standalone "${compiler[@]}" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C
     -DALLREDUCE_SANITIZE=ON -DALLREDUCE_TORCH=OFF
 runner=$build_dir/bin/allreduce-test-runner
 suites=("$@")
-((${#suites[@]} > 0)) || mapfile -t suites < <("$runner" --list | xargs -n1)
+if [[ ${1:--} == -* ]]; then
+    mapfile -t suites < <("$runner" --list | xargs -n1 | grep -vxF -- "$(printf '%s\n' "${@#-}" none)")
+fi
 cd "$scratch"
 for suite in "${suites[@]}"; do
     check_beside "$suite, sanitized" limited "$runner" --verbose --test-name="$suite"

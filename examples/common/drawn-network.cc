@@ -4,6 +4,8 @@
 
 #include "drawn-network.h"
 
+#include "ns3/topology-racks.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -15,17 +17,23 @@ namespace
 {
 
 /// More racks, or more switches in a row, are drawn together.
-constexpr uint32_t MOST_APART = 64;
+constexpr uint32_t MOST_APART = 32;
+/// With more lines than this between them, fewer are drawn apart.
+constexpr std::size_t MOST_LINES = 400;
 /// How many are left of them then, at most.
 constexpr uint32_t MOST_GROUPS = 16;
 /// With more heights than this the switches do not stand in rows.
 constexpr std::size_t MOST_ROWS = 8;
 
-/// @return how many of the things in a row to draw as one, all groups of one size if possible
+/**
+ * @param count things in a row
+ * @param mostApart so many need not be put together
+ * @return how many of them to draw as one, all groups of one size if possible
+ */
 uint32_t
-ChooseGroupSize(uint32_t count)
+ChooseGroupSize(uint32_t count, uint32_t mostApart)
 {
-    if (count <= MOST_APART)
+    if (count <= mostApart)
     {
         return 1;
     }
@@ -44,8 +52,9 @@ ChooseGroupSize(uint32_t count)
 class Grouping
 {
   public:
-    explicit Grouping(const Topology& topology)
+    Grouping(const Topology& topology, uint32_t mostApart)
         : m_topology(topology),
+          m_mostApart(mostApart),
           m_groupOf(topology.GetNNodes(), DrawnNetwork::INSIDE)
     {
         AddRacks();
@@ -58,34 +67,18 @@ class Grouping
     }
 
   private:
-    /// @return the switch that a server stands at, or the server itself
-    NodeId FindRack(NodeId server) const
-    {
-        for (const Topology::Port& port : m_topology.GetPorts(server))
-        {
-            if (!m_topology.IsServer(port.neighbor))
-            {
-                return port.neighbor;
-            }
-        }
-        return server;
-    }
-
     void AddRacks()
     {
-        std::map<NodeId, uint32_t> rackIndex;
-        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        const Racks racks = FindRacks(m_topology);
+        const uint32_t size = ChooseGroupSize(racks.count, m_mostApart);
+        for (NodeId id = 0; id < m_topology.GetNNodes(); ++id)
         {
-            rackIndex.emplace(FindRack(server), rackIndex.size());
+            if (racks.rackOf[id] != Racks::NONE)
+            {
+                m_groupOf[id] = racks.rackOf[id] / size;
+            }
         }
-        const uint32_t size = ChooseGroupSize(rackIndex.size());
-        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
-        {
-            const NodeId rack = FindRack(server);
-            m_groupOf[server] = rackIndex[rack] / size;
-            m_groupOf[rack] = m_groupOf[server];
-        }
-        m_nGroups = (rackIndex.size() + size - 1) / size;
+        m_nGroups = (racks.count + size - 1) / size;
     }
 
     void AddSwitches()
@@ -106,7 +99,7 @@ class Grouping
         }
         for (const auto& [y, row] : rows)
         {
-            const uint32_t size = ChooseGroupSize(row.size());
+            const uint32_t size = ChooseGroupSize(row.size(), m_mostApart);
             for (std::size_t i = 0; i < row.size(); ++i)
             {
                 m_groupOf[row[i]] = m_nGroups + i / size;
@@ -116,16 +109,22 @@ class Grouping
     }
 
     const Topology& m_topology;      //!< the network
+    uint32_t m_mostApart;            //!< racks or switches of a row that need not be put together
     std::vector<uint32_t> m_groupOf; //!< by node
     uint32_t m_nGroups{0};           //!< so far
 };
 
-/// @return "3", or "0-9" if there are several
+/// @return "3", "0-9" if there are several, or "0+9" if these are not neighbors
 std::string
-MakeLabel(NodeId first, NodeId last)
+MakeLabel(NodeId first, NodeId last, uint32_t count)
 {
-    return first == last ? std::to_string(first)
-                         : std::to_string(first) + "-" + std::to_string(last);
+    const std::string name = std::to_string(first);
+    if (count == 1)
+    {
+        return name;
+    }
+    const bool areNeighbors = last - first + 1 == count;
+    return name + (areNeighbors ? "-" + std::to_string(last) : "+" + std::to_string(count - 1));
 }
 
 /// A group with servers is named after these and stands where they do.
@@ -143,8 +142,8 @@ AddNodes(const Topology& topology, DrawnNetwork& drawn)
         if (topology.IsServer(id) || node.nServers == 0)
         {
             first[group] = std::min(first[group], id);
-            node.label = MakeLabel(first[group], id);
             const double n = ++nPlaced[group];
+            node.label = MakeLabel(first[group], id, nPlaced[group]);
             const Position position = topology.GetPositions()[id];
             node.position.x += (position.x - node.position.x) / n;
             node.position.y += (position.y - node.position.y) / n;
@@ -176,21 +175,34 @@ AddLinks(const Topology& topology, DrawnNetwork& drawn)
     }
 }
 
+/// @return the network with nodes drawn as one
+DrawnNetwork
+DrawGroups(const Topology& topology, std::vector<uint32_t> nodeOf)
+{
+    DrawnNetwork drawn;
+    drawn.nodeOf = std::move(nodeOf);
+    AddNodes(topology, drawn);
+    AddLinks(topology, drawn);
+    return drawn;
+}
+
 } // namespace
 
 DrawnNetwork
 DrawNetwork(const Topology& topology, uint32_t mostServers)
 {
-    DrawnNetwork drawn;
-    drawn.isAggregated = topology.GetNServers() > mostServers;
-    drawn.nodeOf.resize(topology.GetNNodes());
-    std::iota(drawn.nodeOf.begin(), drawn.nodeOf.end(), 0);
-    if (drawn.isAggregated)
+    if (topology.GetNServers() <= mostServers)
     {
-        drawn.nodeOf = Grouping(topology).Get();
+        std::vector<uint32_t> each(topology.GetNNodes());
+        std::iota(each.begin(), each.end(), 0);
+        return DrawGroups(topology, std::move(each));
     }
-    AddNodes(topology, drawn);
-    AddLinks(topology, drawn);
+    DrawnNetwork drawn = DrawGroups(topology, Grouping(topology, MOST_APART).Get());
+    if (drawn.links.size() > MOST_LINES)
+    {
+        drawn = DrawGroups(topology, Grouping(topology, MOST_GROUPS).Get());
+    }
+    drawn.isAggregated = true;
     return drawn;
 }
 

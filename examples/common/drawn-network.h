@@ -18,7 +18,7 @@ namespace ns3::allreduce
 /// A node of a drawing: a server, a switch, or several of them together.
 struct DrawnNode
 {
-    std::string label;     //!< "3", or "0-9" for several
+    std::string label;     //!< "3", "0-9" for several, "0+9" for 0 and nine others
     Position position;     //!< where it is drawn
     uint32_t nServers{0};  //!< servers in it
     uint32_t nSwitches{0}; //!< switches in it

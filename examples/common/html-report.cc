@@ -139,11 +139,11 @@ HtmlReport::Write() const
     OutputFile file("--report", m_path);
     std::ostream& out = file.Get();
     // The page's files become one.
-    auto rest = WriteUpTo(out, R"(<link rel="stylesheet" href="report.css">)", REPORT_HTML);
+    auto rest = WriteUpTo(out, "<!-- style -->", REPORT_HTML);
     out << "<style>\n" << REPORT_CSS << "</style>";
     rest = WriteUpTo(out, "{}", rest);
     WriteData(out);
-    rest = WriteUpTo(out, R"(<script src="report.js"></script>)", rest);
+    rest = WriteUpTo(out, "<!-- scripts -->", rest);
     out << "<script>\n" << REPORT_JS << "</script>" << rest;
     file.Finish();
 }

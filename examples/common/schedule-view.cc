@@ -6,16 +6,11 @@
 
 #include "drawn-network.h"
 #include "run-experiment.h"
-
-#include "ns3/allreduce-state.h"
-#include "ns3/bottleneck-text.h"
-#include "ns3/link-prices.h"
+#include "schedule-player.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace ns3::allreduce
 {
@@ -25,288 +20,8 @@ namespace
 
 using Json = nlohmann::ordered_json;
 
-/// Numbers in all steps of a view; rounds are put together if there would be more.
-constexpr uint64_t MOST_NUMBERS = 4'000'000;
 /// Flows of a packet run in a view: so many of those that arrived, and so many of the others.
 constexpr std::size_t MOST_FLOWS = 20'000;
-
-/// What a server holds of a chunk.
-enum Cell : uint8_t
-{
-    NOTHING,
-    PARTIAL,
-    FINAL
-};
-
-/// What became of a workload.
-enum Fate : uint8_t
-{
-    UNBEGUN,
-    ARRIVED,
-    ABORTED,
-    UNFINISHED
-};
-
-/// By fate, as in the view.
-constexpr const char* FATES[] = {"unbegun", "arrived", "aborted", "unfinished"};
-
-/// By round and position in it; empty: all have arrived.
-using Fates = std::vector<std::vector<Fate>>;
-
-/// Plays rounds and notes what is seen of them. What did not arrive is listed and counted, but
-/// uses no links and changes nothing at the servers.
-class Player
-{
-  public:
-    Player(const Topology& topology,
-           const std::vector<NodeId>& roots,
-           RoundRange rounds,
-           Fates fates = {})
-        : m_topology(topology),
-          m_rounds(rounds),
-          m_fates(std::move(fates)),
-          m_drawn(DrawNetwork(topology)),
-          m_state(topology, roots),
-          m_loads(2 * m_drawn.links.size()),
-          m_totals(m_loads.size(), 0),
-          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * roots.size(), NOTHING)
-    {
-    }
-
-    Json Play()
-    {
-        const uint64_t perRound = 3 * m_loads.size() + 2 * m_drawn.nodes.size();
-        const uint64_t nRounds = m_rounds.size();
-        const uint64_t roundsPerStep = 1 + perRound * nRounds / MOST_NUMBERS;
-        Json steps = Json::array({TakeStep(0)});
-        for (uint64_t first = 0; first < nRounds; first += roundsPerStep)
-        {
-            const uint64_t end = std::min(first + roundsPerStep, nRounds);
-            for (uint64_t round = first; round < end; ++round)
-            {
-                PlayRound(round);
-            }
-            steps.push_back(TakeStep(end));
-        }
-        Json view = MakeNetworkJson();
-        view["use"] = MakeUseJson(nRounds);
-        view["steps"] = std::move(steps);
-        return view;
-    }
-
-  private:
-    /// What crosses a drawn line in one direction.
-    struct Load
-    {
-        uint32_t nReduces{0};    //!< reduces
-        uint32_t nBroadcasts{0}; //!< broadcasts
-    };
-
-    void PlayRound(uint64_t number)
-    {
-        const WorkloadList& round = m_rounds[number];
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
-        {
-            const Workload workload = round.Get(i);
-            const Fate fate = m_fates.empty() ? ARRIVED : m_fates[number][i];
-            ++m_nFlows[fate];
-            if (fate == ARRIVED)
-            {
-                m_state.Start(workload);
-                NoteLoad(workload);
-            }
-            if (fate != UNBEGUN && !m_drawn.isAggregated)
-            {
-                ListFlow(workload, fate);
-            }
-        }
-        m_state.EndRound();
-    }
-
-    void ListFlow(const Workload& workload, Fate fate)
-    {
-        Json flow = {workload.chunk,
-                     workload.kind == WorkloadKind::BROADCAST,
-                     Path(workload.path.begin(), workload.path.end())};
-        if (fate != ARRIVED)
-        {
-            flow.push_back(FATES[fate]);
-        }
-        m_flows.push_back(std::move(flow));
-    }
-
-    void NoteLoad(const Workload& workload)
-    {
-        for (std::size_t i = 0; i + 1 < workload.path.size(); ++i)
-        {
-            const auto link = *m_topology.FindDirectedLink(workload.path[i], workload.path[i + 1]);
-            const uint32_t line = m_drawn.directedOf[link];
-            if (line == DrawnNetwork::INSIDE)
-            {
-                continue;
-            }
-            const bool isReduce = workload.kind == WorkloadKind::REDUCE;
-            ++(isReduce ? m_loads[line].nReduces : m_loads[line].nBroadcasts);
-            ++m_totals[line];
-        }
-    }
-
-    /// @return what has happened since the last step
-    Json TakeStep(uint64_t round)
-    {
-        Json step = {{"round", round}, {"flow_count", m_nFlows[ARRIVED]}};
-        for (const Fate fate : {UNBEGUN, ABORTED, UNFINISHED})
-        {
-            if (m_nFlows[fate] > 0)
-            {
-                step[FATES[fate]] = m_nFlows[fate];
-            }
-        }
-        step["load"] = TakeLoads();
-        step["final"] = CountHeld(m_state.GetFinals());
-        step["partial"] = CountHeld(m_state.GetPartials());
-        if (!m_drawn.isAggregated)
-        {
-            step["flows"] = std::move(m_flows);
-            step["cells"] = TakeCells();
-        }
-        m_flows = Json::array();
-        m_nFlows.fill(0);
-        return step;
-    }
-
-    /// @return line, reduces, broadcasts; line, ...
-    Json TakeLoads()
-    {
-        Json json = Json::array();
-        for (std::size_t line = 0; line < m_loads.size(); ++line)
-        {
-            const Load load = m_loads[line];
-            if (load.nReduces + load.nBroadcasts > 0)
-            {
-                json.push_back(line);
-                json.push_back(load.nReduces);
-                json.push_back(load.nBroadcasts);
-            }
-            m_loads[line] = {};
-        }
-        return json;
-    }
-
-    /// @return by drawn node: chunks that its servers hold, all servers together
-    Json CountHeld(const BitMatrix& held) const
-    {
-        std::vector<uint64_t> counts(m_drawn.nodes.size(), 0);
-        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
-        {
-            counts[m_drawn.nodeOf[server]] += held.CountRow(server);
-        }
-        return counts;
-    }
-
-    /// @return cell, what it now is; cell, ...: those that have changed
-    Json TakeCells()
-    {
-        Json json = Json::array();
-        const uint32_t nChunks = m_state.GetNChunks();
-        for (std::size_t i = 0; i < m_cells.size(); ++i)
-        {
-            const NodeId server = i / nChunks;
-            const ChunkId chunk = i % nChunks;
-            const Cell cell = m_state.GetFinals().Test(server, chunk)     ? FINAL
-                              : m_state.GetPartials().Test(server, chunk) ? PARTIAL
-                                                                          : NOTHING;
-            if (cell != m_cells[i])
-            {
-                m_cells[i] = cell;
-                json.push_back(i);
-                json.push_back(cell);
-            }
-        }
-        return json;
-    }
-
-    Json MakeNetworkJson() const
-    {
-        Json json = {{"topology", m_topology.GetName()},
-                     {"servers", m_topology.GetNServers()},
-                     {"switches", m_topology.GetNSwitches()},
-                     {"chunks", m_state.GetNChunks()},
-                     {"is_aggregated", m_drawn.isAggregated},
-                     {"nodes", Json::array()},
-                     {"links", Json::array()}};
-        for (const DrawnNode& node : m_drawn.nodes)
-        {
-            json["nodes"].push_back({{"label", node.label},
-                                     {"x", node.position.x},
-                                     {"y", node.position.y},
-                                     {"servers", node.nServers},
-                                     {"switches", node.nSwitches}});
-        }
-        for (const DrawnLink& link : m_drawn.links)
-        {
-            json["links"].push_back({link.a, link.b, link.capacity});
-        }
-        if (m_drawn.isAggregated)
-        {
-            json["node_of"] = m_drawn.nodeOf;
-        }
-        if (m_topology.GetNServers() > 1)
-        {
-            json["bottleneck"] = MakeBottleneckJson();
-        }
-        return json;
-    }
-
-    /// @return what makes an AllReduce slow, in words; by line the mean price of its links; the
-    /// nodes with links inside that have a price
-    Json MakeBottleneckJson() const
-    {
-        const PriceBound bound = FindLinkPrices(m_topology);
-        std::vector<double> prices(m_drawn.links.size(), 0);
-        std::set<uint32_t> nodes;
-        for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
-        {
-            const Link& link = m_topology.GetLink(id);
-            const uint32_t directed = m_drawn.directedOf[2 * id];
-            if (directed != DrawnNetwork::INSIDE)
-            {
-                prices[directed / 2] += static_cast<double>(bound.prices[id]) * link.capacity /
-                                        m_drawn.links[directed / 2].capacity;
-            }
-            else if (bound.prices[id] > 0)
-            {
-                nodes.insert(m_drawn.nodeOf[link.a]);
-            }
-        }
-        return {{"text", DescribeBottleneck(m_topology, bound)},
-                {"prices", prices},
-                {"nodes", nodes}};
-    }
-
-    /// @return by line and direction: the share of what it could carry in all rounds
-    Json MakeUseJson(uint64_t nRounds) const
-    {
-        Json json = Json::array();
-        for (std::size_t line = 0; line < m_totals.size(); ++line)
-        {
-            const double most = static_cast<double>(m_drawn.links[line / 2].capacity) * nRounds;
-            json.push_back(most > 0 ? m_totals[line] / most : 0);
-        }
-        return json;
-    }
-
-    const Topology& m_topology;         //!< the network
-    RoundRange m_rounds;                //!< what is played
-    Fates m_fates;                      //!< what became of it
-    DrawnNetwork m_drawn;               //!< how the network is drawn
-    AllReduceState m_state;             //!< how far it has come
-    std::vector<Load> m_loads;          //!< by line and direction, since the last step
-    std::vector<uint64_t> m_totals;     //!< by line and direction, in all
-    std::vector<Cell> m_cells;          //!< [server][chunk] at the last step
-    Json m_flows = Json::array();       //!< since the last step
-    std::array<uint64_t, 4> m_nFlows{}; //!< by fate, since the last step
-};
 
 /// The paths of flows, each once.
 class WayTable
@@ -358,7 +73,7 @@ AddFlows(Json& json, const std::vector<AllReduceFlow>& flows, Fate fate, WayTabl
                         ways.Find(flow)});
         if (fate != ARRIVED)
         {
-            json.back().push_back(FATES[fate]);
+            json.back().push_back(NameFate(fate));
         }
     }
 }
@@ -448,7 +163,7 @@ PlayRun(const Experiment& experiment, const ExperimentResult& result)
         const WorkloadList* first = result.handedOut.back().data();
         rounds = {first, first + fates.size()};
     }
-    return Player(experiment.topology, experiment.plan.roots, rounds, std::move(fates)).Play();
+    return PlayRounds(experiment.topology, experiment.plan.roots, rounds, std::move(fates));
 }
 
 /// @return flows, rounds and marks of all AllReduces in time, and the use of the links
@@ -484,7 +199,7 @@ MakeScheduleView(const Topology& topology,
                  const AllReduceSchedule& schedule,
                  const std::string& scheduler)
 {
-    Json view = Player(topology, schedule.roots, MakeRoundRange(schedule.rounds)).Play();
+    Json view = PlayRounds(topology, schedule.roots, MakeRoundRange(schedule.rounds));
     view["scheduler"] = scheduler;
     return view;
 }

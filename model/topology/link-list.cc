@@ -7,6 +7,7 @@
 #include "link-capacities.h"
 #include "topology-builder.h"
 #include "topology-file.h"
+#include "topology-racks.h"
 
 #include <algorithm>
 #include <map>
@@ -234,7 +235,9 @@ ReadLinkList(std::istream& in, const std::string& source, uint32_t nLinesBefore)
     reader.EndFile();
     links = MergeParallel(links, source);
     DeriveCapacities(links);
-    return Topology(source, nNodes - nSwitches, nSwitches, std::move(links));
+    Topology topology(source, nNodes - nSwitches, nSwitches, std::move(links));
+    topology.SetPositions(PlaceByRacks(topology));
+    return topology;
 }
 
 void

@@ -8,6 +8,7 @@
 #include "link-capacities.h"
 #include "topology-builder.h"
 #include "topology-file.h"
+#include "topology-racks.h"
 
 #include <algorithm>
 #include <cctype>
@@ -333,10 +334,8 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     // First under the name of the file, which is what a complaint should name.
     Topology topology(source, nServers, nSwitches, file.links);
     FillCapacities(file);
-    if (json.contains("positions"))
-    {
-        topology.SetPositions(ReadPositions(json["positions"], source));
-    }
+    topology.SetPositions(json.contains("positions") ? ReadPositions(json["positions"], source)
+                                                     : PlaceByRacks(topology));
     return topology.WithLinks(name.get<std::string>(), std::move(file.links));
 }
 

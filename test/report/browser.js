@@ -116,9 +116,60 @@ class Page {
     return result.value;
   }
 
-  async screenshot(file, height = 0) {
-    const all = await this.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
-    const clip = {x: 0, y: 0, width: all[0], height: Math.min(all[1], height || all[1]), scale: 1};
+  /// Presses a key as a reader does, and waits until the page has drawn what follows.
+  async press(key) {
+    const text = key.length === 1 ? key : undefined;
+    const code = {Tab: 9, Escape: 27, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40}[key];
+    const event = {key, code: key, text, windowsVirtualKeyCode: code || key.charCodeAt(0)};
+    await this.send("Input.dispatchKeyEvent", {type: text ? "keyDown" : "rawKeyDown", ...event});
+    await this.send("Input.dispatchKeyEvent", {type: "keyUp", ...event});
+    await this.waitForFrame();
+  }
+
+  /// @param places where the pointer goes with its button down, from the first on
+  async drag(places) {
+    const send = (type, [x, y]) => this.send("Input.dispatchMouseEvent",
+      {type, x, y, button: "left", buttons: 1, clickCount: 1});
+    await send("mousePressed", places[0]);
+    for (const place of places.slice(1)) await send("mouseMoved", place);
+    await send("mouseReleased", places[places.length - 1]);
+    await this.waitForFrame();
+  }
+
+  async wheel([x, y], deltaY, isCtrlHeld = false) {
+    const modifiers = isCtrlHeld ? 2 : 0;
+    await this.send("Input.dispatchMouseEvent", {type: "mouseWheel", x, y, deltaX: 0, deltaY, modifiers});
+    await this.waitForFrame();
+  }
+
+  /// Two fingers, at first near each other and then far apart.
+  async spread([x, y], from, to) {
+    const fingers = (distance) => [{x: x - distance, y, id: 1}, {x: x + distance, y, id: 2}];
+    const send = (type, touchPoints) => this.send("Input.dispatchTouchEvent", {type, touchPoints});
+    await this.send("Emulation.setTouchEmulationEnabled", {enabled: true, maxTouchPoints: 2});
+    await send("touchStart", fingers(from));
+    for (let i = 1; i <= 4; ++i) await send("touchMove", fingers(from + (to - from) * i / 4));
+    await send("touchEnd", []);
+    await this.waitForFrame();
+  }
+
+  async moveTo([x, y]) {
+    await this.send("Input.dispatchMouseEvent", {type: "mouseMoved", x, y});
+    await this.waitForFrame();
+  }
+
+  waitForFrame() {
+    return this.evaluate(`new Promise((resolve) =>
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(0))))`);
+  }
+
+  /// @param selector of the part of the page that is wanted; none: all of it
+  async screenshot(file, selector = "html") {
+    const clip = await this.evaluate(`(() => {
+      const box = document.querySelector("${selector}").getBoundingClientRect();
+      return {x: Math.floor(box.left), y: Math.floor(box.top + window.scrollY), width: Math.ceil(box.width),
+              height: Math.ceil(box.height), scale: 1};
+    })()`);
     const {data} = await this.send("Page.captureScreenshot", {clip, captureBeyondViewport: true});
     fs.writeFileSync(file, Buffer.from(data, "base64"));
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Opens the pages of --report in a real browser and looks at them as a reader does. Usage:
-//   node check-report.js BIN_DIR SCRATCH_DIR FIGURES_DIR
-// BIN_DIR has the programs; pages, and screenshots of all of them in light and dark, go to SCRATCH_DIR; those that
-// the manual shows go to FIGURES_DIR.
+//   node check-report.js BIN_DIR SCRATCH_DIR FIGURES_DIR [PAGE...]
+// BIN_DIR has the programs; pages, and screenshots of all of them in light, in dark and on a telephone, go to
+// SCRATCH_DIR; those that the manual shows go to FIGURES_DIR. PAGE: only these are checked, by their names below.
 
 "use strict";
 
@@ -11,16 +11,13 @@ const {spawnSync} = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const {Browser, Page, findChromium} = require("./browser.js");
+const {check, choose, counts, moveSlider} = require("./checks.js");
+const {checkColumns, checkFingers, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab} =
+  require("./interaction-checks.js");
+const {shrink} = require("./small-png.js");
 
-const [binDir, scratchDir, figuresDir] = process.argv.slice(2).map((name) => path.resolve(name));
-let nPassed = 0;
-let nFailed = 0;
-
-function check(what, isGood, details = "") {
-  nPassed += isGood ? 1 : 0;
-  nFailed += isGood ? 0 : 1;
-  if (!isGood) console.log(`FAIL ${what} ${details}`);
-}
+const [binDir, scratchDir, figuresDir] = process.argv.slice(2, 5).map((name) => path.resolve(name));
+const wantedPages = process.argv.slice(5);
 
 /// Runs a program with --report. @return the page, and what the program printed as JSON
 function run(name, program, options, printsJson = true) {
@@ -60,23 +57,6 @@ async function checkNumbers(page, {name, rows}) {
   const bars = await page.evaluate(`[...document.querySelectorAll(".bar")].map((bar) => +bar.dataset.value)`);
   const values = rows.map((row) => row.measured_s || row.mean_utility || row.rounds);
   check(`${name}: bars`, bars.length === rows.length && bars.every((bar) => values.includes(bar)), bars);
-}
-
-/// Moves the slider as a reader does. @return what the page shows then
-function moveSlider(page, round) {
-  return page.evaluate(`(() => {
-    const slider = document.getElementById("slider");
-    slider.value = ${round};
-    slider.dispatchEvent(new Event("input"));
-    return {drawing: document.getElementById("drawing").innerHTML,
-            status: document.getElementById("status").textContent,
-            flows: document.getElementById("flows").children.length,
-            cells: document.getElementById("cells").toDataURL(),
-            traffic: document.querySelectorAll(".traffic").length,
-            down: document.querySelectorAll(".down").length,
-            marks: document.getElementById("stepMarks").hidden ? ""
-              : document.getElementById("stepMarks").textContent};
-  })()`);
 }
 
 async function checkSlider(page, {name}) {
@@ -136,7 +116,7 @@ function definePointing(page) {
     const canvas = get("ganttChart");
     const box = canvas.getBoundingClientRect();
     const scale = canvas.clientWidth / parseFloat(canvas.style.width);
-    canvas.dispatchEvent(new MouseEvent("mousemove", {clientX: box.left + x * scale, clientY: box.top + y * scale}));
+    canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + x * scale, clientY: box.top + y * scale}));
   }; 0`);
 }
 
@@ -149,9 +129,9 @@ async function checkGantt(page, {name}) {
       select.value = value;
       select.dispatchEvent(new Event("change"));
       const rows = makeGanttRows(value);
-      const {top, last} = makeGanttBox(rows);
+      const {left, width, top, last} = makeGanttBox(rows);
       const first = rows[0][1].reduce((least, flow) => flow[4] < least[4] ? flow : least);
-      pointAtGantt((84 + 1060 * (first[4] + first[5] / 2) / last), top + 4);
+      pointAtGantt(left + width * (first[4] + first[5] / 2) / last, top + 4);
       return [value, get("ganttHover").textContent, first];
     });
   })()`);
@@ -246,7 +226,7 @@ async function checkModes(page, {name}) {
       const select = document.getElementById("mode");
       select.value = "${mode}";
       select.dispatchEvent(new Event("change"));
-      return [".traffic", ".priced"].map((name) => document.querySelectorAll(name).length);
+      return ["#drawing .traffic", "#drawing .priced"].map((name) => document.querySelectorAll(name).length);
     })()`);
     const lines = await page.evaluate("view.links.length * 2");
     if (mode === "bottleneck") {
@@ -268,70 +248,160 @@ async function checkSections(page, {name}, expected) {
   check(`${name}: sections`, shown.join() === expected.join(), shown.join());
 }
 
+const TELEPHONE = 390;
+
 async function checkNarrow(browser, made) {
-  const page = await Page.open(browser, made.page, {width: 420});
+  const page = await Page.open(browser, made.page, {width: TELEPHONE});
   const width = await page.evaluate("document.documentElement.scrollWidth");
-  check(`${made.name}: fits on a telephone`, width <= 420, width);
+  check(`${made.name}: fits on a telephone`, width <= TELEPHONE, width);
+  await checkColumns(page, made);
+  await checkLayout(page, made);
+  await page.screenshot(path.join(scratchDir, `report-${made.name}-narrow.png`));
+  if (await page.evaluate("data.views.length > 0")) await checkFingers(page, made);
 }
 
 const NO_FAULTS = {marks: [], aborted: 0};
+
+/// What a page shows, in one color scheme.
+async function checkContents(page, made, sections, faults) {
+  await checkSections(page, made, sections);
+  await checkColors(page, made);
+  if (made.rows.length) await checkNumbers(page, made);
+  if (sections.includes("schedule")) {
+    await checkSlider(page, made);
+    await checkPlay(page, made);
+    await checkCells(page, made);
+    await checkModes(page, made);
+  }
+  if (sections.includes("gantt")) {
+    await checkGantt(page, made);
+    await checkFaults(page, made, faults);
+  }
+  if (faults.marks.length && !faults.iterations) await checkBroken(page, made);
+  await checkLayout(page, made);
+  await checkColumns(page, made);
+}
 
 async function checkPage(browser, made, sections, round = 0, faults = NO_FAULTS) {
   await checkNarrow(browser, made);
   for (const dark of [true, false]) {
     const page = await Page.open(browser, made.page, {dark});
-    await checkSections(page, made, sections);
-    await checkColors(page, made);
-    if (made.rows.length) await checkNumbers(page, made);
-    if (sections.includes("schedule")) {
-      await checkSlider(page, made);
-      await checkPlay(page, made);
-      await checkCells(page, made);
-      await checkModes(page, made);
-    }
-    if (sections.includes("gantt")) {
-      await checkGantt(page, made);
-      await checkFaults(page, made, faults);
-    }
-    if (faults.marks.length && !faults.iterations) await checkBroken(page, made);
-    await checkLayout(page, made);
-    check(`${made.name}: no complaints`, page.complaints.length === 0, page.complaints.join("; "));
+    await checkContents(page, made, sections, faults);
     if (round) await moveSlider(page, round);
     await page.evaluate(`if (view && view.run) { get("ganttRows").value = "sender"; drawGantt(); }`);
     await page.screenshot(path.join(scratchDir, `report-${made.name}${dark ? "-dark" : ""}.png`));
+    check(`${made.name}: no complaints`, page.complaints.length === 0, page.complaints.join("; "));
   }
 }
 
-/// The pages that the manual shows, in light.
-function keepFigures(names) {
+/// What a reader does with a page, and a picture of its schedule.
+async function checkUse(browser, made, round, more = async () => {}) {
+  const page = await Page.open(browser, made.page);
+  await more(page);
+  await checkInteractions(page, made);
+  await checkSaves(page, made, path.join(scratchDir, `saved-${made.name}`));
+  await checkTab(page, made);
+  await moveSlider(page, round);
+  await page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)");
+  await page.screenshot(path.join(scratchDir, `report-${made.name}-schedule.png`), "#schedule");
+  check(`${made.name}: no complaints in use`, page.complaints.length === 0, page.complaints.join("; "));
+}
+
+/// Pictures that the manual shows, in light: [page, what of it was photographed, name].
+function keepFigures(figures) {
   fs.mkdirSync(figuresDir, {recursive: true});
-  for (const name of names.map((page) => `report-${page}.png`).filter((file) =>
-    fs.existsSync(path.join(scratchDir, file)))) {
-    fs.copyFileSync(path.join(scratchDir, name), path.join(figuresDir, name));
-    const {size} = fs.statSync(path.join(figuresDir, name));
-    check(`${name}: small enough for a repository`, size < 600e3, size);
+  for (const [page, part, name] of figures) {
+    const made = path.join(scratchDir, `report-${page}${part}.png`);
+    if (!fs.existsSync(made)) continue;
+    const figure = path.join(figuresDir, `report-${name}.png`);
+    fs.writeFileSync(figure, shrink(fs.readFileSync(made)));
+    check(`${name}: small enough for a repository`, fs.statSync(figure).size < 300e3, fs.statSync(figure).size);
+  }
+}
+
+const isWanted = (name) => wantedPages.length === 0 || wantedPages.includes(name);
+
+const PLAN = ["results", "schedule", "heat"];
+
+/// Networks of all sizes, with everything that can be done with their pages.
+async function checkNetworks(browser) {
+  const bcube = ["allreduce-run", ["--topology=bcube:4,1", "--scheduler=ring-aware,double-tree,greedy",
+    "--bytes=4MiB", "--transport=raw"]];
+  const pages = [
+    {name: "bcube", make: bcube, sections: [...PLAN, "gantt"], round: 6},
+    {name: "jellyfish", make: ["allreduce-plan", ["--topology=jellyfish:32,6,4",
+      "--scheduler=ps-merge,ring-aware,greedy"]], sections: PLAN, round: 190},
+    {name: "fattree", make: ["allreduce-plan", ["--topology=fattree:8", "--scheduler=halving-doubling,greedy"]],
+      sections: PLAN, round: 200},
+    {name: "half-thousand", make: ["allreduce-plan", ["--topology=bcube:8,2", "--scheduler=greedy",
+      "--chunks-per-server=1"]], sections: PLAN, round: 250},
+    {name: "thousand", make: ["allreduce-plan", ["--topology=bcube:10,2", "--scheduler=greedy",
+      "--chunks-per-server=1"]], sections: PLAN, round: 400, more: checkSpeed},
+    {name: "1024", make: ["allreduce-plan", ["--topology=fattree:16", "--scheduler=greedy"]], sections: PLAN,
+      round: 1200, more: checkSpeed},
+    {name: "uneven", make: ["allreduce-plan", ["--topology=bcube:4,1", "--degrade=0.05,3",
+      "--scheduler=greedy,forest"]], sections: PLAN, round: 20},
+  ];
+  for (const {name, make, sections, round, more} of pages.filter((page) => isWanted(page.name))) {
+    const made = run(name, ...make);
+    await checkPage(browser, made, sections, round);
+    await checkUse(browser, made, round, more && ((page) => more(page, made)));
+  }
+}
+
+/// Three racks, whose servers take turns in the file and have links to two switches each.
+async function checkFileRacks(browser) {
+  const links = [];
+  for (let server = 0; server < 24; ++server) {
+    const first = 24 + 2 * (server % 3);
+    links.push([server, first], [server, first + 1]);
+  }
+  for (let id = 24; id < 30; ++id) links.push([id, 30, "40Gbps"], [id, 31, "40Gbps"]);
+  fs.writeFileSync(path.join(scratchDir, "racks.json"), JSON.stringify(
+    {name: "racks", servers: 24, switches: 8, links}));
+  const made = run("racks", "allreduce-plan", ["--topology=file:racks.json", "--scheduler=ring,greedy"]);
+  await checkPage(browser, made, PLAN, 20);
+  await checkUse(browser, made, 20, (page) => checkRacks(page, made, 3));
+}
+
+/// Two schedulers side by side, as a picture.
+async function photographBeside(browser) {
+  const made = run("beside", "allreduce-plan", ["--topology=bcube:4,1", "--scheduler=ring-aware,greedy"]);
+  for (const [width, part] of [[1280, ""], [TELEPHONE, "-narrow"]]) {
+    const page = await Page.open(browser, made.page, {width});
+    await choose(page, "beside", 0);
+    await moveSlider(page, 22);
+    await checkColumns(page, made);
+    await page.screenshot(path.join(scratchDir, `report-beside${part}.png`), "#schedule");
   }
 }
 
 async function checkAll(browser) {
-  const plan = ["results", "schedule", "heat"];
-  const bcube = run("bcube", "allreduce-run", ["--topology=bcube:4,1", "--scheduler=ring-aware,double-tree,greedy",
-    "--bytes=4MiB", "--transport=raw"]);
-  await checkPage(browser, bcube, [...plan, "gantt"], 6);
-  const jellyfish = run("jellyfish", "allreduce-plan", ["--topology=jellyfish:32,6,4",
-    "--scheduler=ps-merge,ring-aware,greedy"]);
-  await checkPage(browser, jellyfish, plan, 190);
-  await checkPage(browser, run("plan", "allreduce-plan", ["--topology=bcube:2,1", "--topology=dcell:3,1",
-    "--scheduler=ps,greedy"]), plan);
-  await checkPage(browser, run("thousand", "allreduce-plan", ["--topology=bcube:10,2", "--scheduler=greedy",
-    "--chunks-per-server=1"]), plan, 400);
-  await checkPage(browser, run("one", "allreduce-run", ["--topology=bcube:2,1", "--bytes=256KiB"]),
-    [...plan, "gantt"], 2);
-  await checkFailures(browser);
-  await checkPage(browser, run("compare", "allreduce-compare", ["--topologies=bcube:2,1;dcell:2,1", "--sizes=1MiB",
-    "--schedulers=ring,greedy", "--transport=raw"]), [...plan, "gantt"]);
-  await checkPage(browser, run("cluster", "allreduce-cluster", ["--slots=60"]), ["results", "cluster"]);
-  if (fs.existsSync(path.join(binDir, "allreduce-train"))) await checkTraining(browser);
+  await checkNetworks(browser);
+  if (isWanted("racks")) await checkFileRacks(browser);
+  if (isWanted("beside")) await photographBeside(browser);
+  if (isWanted("plan")) {
+    await checkPage(browser, run("plan", "allreduce-plan", ["--topology=bcube:2,1", "--topology=dcell:3,1",
+      "--scheduler=ps,greedy"]), PLAN);
+  }
+  if (isWanted("one")) {
+    await checkPage(browser, run("one", "allreduce-run", ["--topology=bcube:2,1", "--bytes=256KiB"]),
+      [...PLAN, "gantt"], 2);
+  }
+  if (isWanted("failure")) await checkFailures(browser);
+  if (isWanted("compare")) {
+    await checkPage(browser, run("compare", "allreduce-compare", ["--topologies=bcube:2,1;dcell:2,1", "--sizes=1MiB",
+      "--schedulers=ring,greedy", "--transport=raw"]), [...PLAN, "gantt"]);
+  }
+  if (isWanted("cluster")) await checkCluster(browser);
+  if (isWanted("training") && fs.existsSync(path.join(binDir, "allreduce-train"))) await checkTraining(browser);
+}
+
+async function checkCluster(browser) {
+  const made = run("cluster", "allreduce-cluster", ["--slots=60"]);
+  await checkPage(browser, made, ["results", "cluster"]);
+  const page = await Page.open(browser, made.page);
+  await checkSaves(page, made, path.join(scratchDir, "saved-cluster"));
 }
 
 /// What ran is shown, not what was planned: a link breaks, and is mended.
@@ -369,18 +439,24 @@ async function checkTraining(browser) {
   const isSame = lines.length === log.length - 1 && lines.every((line, i) => log[0].every((name, column) =>
     log[i + 1][column] === "" ? line[name] === null : Number(log[i + 1][column]) === line[name]));
   check("training: the page has the log", isSame);
+  const flat = await page.evaluate(`[...document.querySelectorAll("#curves polyline")].filter((curve) => {
+    const heights = [...curve.points].map((point) => point.y);
+    return Math.max(...heights) - Math.min(...heights) < 2;
+  }).length`);
+  check("training: curves are seen, also below 0", flat === 0, flat);
 }
 
 async function main() {
   const browser = new Browser(findChromium());
   try {
     await checkAll(browser);
-    keepFigures(["bcube", "jellyfish", "training"]);
+    keepFigures([["bcube", "", "bcube"], ["fattree", "-schedule", "128"], ["1024", "-schedule", "1024"],
+      ["beside", "", "beside"], ["1024", "-narrow", "narrow"], ["training", "", "training"]]);
   } finally {
     await browser.close();
   }
-  console.log(`report: ${nPassed} passed, ${nFailed} failed`);
-  process.exitCode = nFailed > 0 ? 1 : 0;
+  console.log(`report: ${counts.passed} passed, ${counts.failed} failed`);
+  process.exitCode = counts.failed > 0 ? 1 : 0;
 }
 
 main().catch((error) => {

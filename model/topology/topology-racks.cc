@@ -1,0 +1,231 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "topology-racks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+using SwitchSet = std::vector<NodeId>;
+
+/// @return the switches that a server has a link to, in their order
+SwitchSet
+GetSwitches(const Topology& topology, NodeId server)
+{
+    SwitchSet switches;
+    for (const Topology::Port& port : topology.GetPorts(server))
+    {
+        if (!topology.IsServer(port.neighbor))
+        {
+            switches.push_back(port.neighbor);
+        }
+    }
+    return switches;
+}
+
+/// Tells for each server what it has in common with the others of its rack.
+class RackKeys
+{
+  public:
+    explicit RackKeys(const Topology& topology)
+        : m_topology(topology)
+    {
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            ++m_nServers[GetSwitches(topology, server)];
+        }
+        for (const auto& [switches, nServers] : m_nServers)
+        {
+            for (const NodeId id : switches)
+            {
+                if (nServers > 1)
+                {
+                    m_sharedBy.emplace(id, switches);
+                }
+            }
+        }
+    }
+
+    SwitchSet Get(NodeId server) const
+    {
+        SwitchSet switches = GetSwitches(m_topology, server);
+        if (switches.empty())
+        {
+            return {server};
+        }
+        if (m_nServers.at(switches) > 1)
+        {
+            return switches;
+        }
+        const auto shared = m_sharedBy.find(switches.front());
+        return shared == m_sharedBy.end() ? SwitchSet{switches.front()} : shared->second;
+    }
+
+  private:
+    const Topology& m_topology;               //!< the network
+    std::map<SwitchSet, uint32_t> m_nServers; //!< by switches: the servers with just these
+    std::map<NodeId, SwitchSet> m_sharedBy;   //!< by switch: a set with it that several have
+};
+
+/// @return the rack of all servers of a switch; nothing if there is not one
+std::optional<uint32_t>
+FindCommonRack(const Topology& topology, const Racks& racks, NodeId id)
+{
+    std::optional<uint32_t> common;
+    for (const Topology::Port& port : topology.GetPorts(id))
+    {
+        if (!topology.IsServer(port.neighbor))
+        {
+            continue;
+        }
+        const uint32_t rack = racks.rackOf[port.neighbor];
+        if (common && *common != rack)
+        {
+            return {};
+        }
+        common = rack;
+    }
+    return common;
+}
+
+/// @return by node: how many links it is away from the nearest server
+std::vector<uint32_t>
+ComputeHeights(const Topology& topology)
+{
+    std::vector<uint32_t> heights(topology.GetNNodes(), topology.GetNNodes());
+    std::vector<NodeId> queue;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        heights[server] = 0;
+        queue.push_back(server);
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i)
+    {
+        for (const Topology::Port& port : topology.GetPorts(queue[i]))
+        {
+            if (heights[port.neighbor] == topology.GetNNodes())
+            {
+                heights[port.neighbor] = heights[queue[i]] + 1;
+                queue.push_back(port.neighbor);
+            }
+        }
+    }
+    return heights;
+}
+
+/// Nodes one above the other; servers are the lowest row.
+using Rows = std::vector<std::vector<NodeId>>;
+
+/// @return the nodes by row, racks in their order, the switches of racks apart from others
+Rows
+MakeRows(const Topology& topology, const Racks& racks)
+{
+    const std::vector<uint32_t> heights = ComputeHeights(topology);
+    std::map<std::pair<uint32_t, bool>, std::vector<NodeId>> byHeight;
+    for (NodeId id = 0; id < topology.GetNNodes(); ++id)
+    {
+        byHeight[{heights[id], racks.rackOf[id] == Racks::NONE}].push_back(id);
+    }
+    Rows rows;
+    for (auto& [height, row] : byHeight)
+    {
+        std::stable_sort(row.begin(), row.end(), [&](NodeId x, NodeId y) {
+            return racks.rackOf[x] < racks.rackOf[y];
+        });
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+/// Places the servers, with room for one between racks. @return by rack: where it begins and ends
+std::vector<std::pair<double, double>>
+PlaceServers(const std::vector<NodeId>& servers,
+             const Racks& racks,
+             std::vector<Position>& positions)
+{
+    const double width = servers.size() + racks.count;
+    std::vector<std::pair<double, double>> spans(racks.count);
+    for (std::size_t i = 0; i < servers.size(); ++i)
+    {
+        const uint32_t rack = racks.rackOf[servers[i]];
+        const double x = (i + rack + 1) / width;
+        auto& span = spans[rack];
+        span.first = span.second == 0 ? x : span.first;
+        span.second = x;
+        positions[servers[i]] = {x, 1};
+    }
+    return spans;
+}
+
+/// Places a row of switches: those of a rack above its servers, others evenly.
+void
+PlaceSwitches(const std::vector<NodeId>& row,
+              const Racks& racks,
+              const std::vector<std::pair<double, double>>& spans,
+              double y,
+              std::vector<Position>& positions)
+{
+    std::map<uint32_t, uint32_t> nInRack;
+    for (const NodeId id : row)
+    {
+        ++nInRack[racks.rackOf[id]];
+    }
+    std::map<uint32_t, uint32_t> nPlaced;
+    for (const NodeId id : row)
+    {
+        const uint32_t rack = racks.rackOf[id];
+        const double share = (nPlaced[rack]++ + 0.5) / nInRack[rack];
+        const auto [left, right] = rack == Racks::NONE ? std::pair(0.0, 1.0) : spans[rack];
+        positions[id] = {left + (right - left) * share, y};
+    }
+}
+
+} // namespace
+
+Racks
+FindRacks(const Topology& topology)
+{
+    Racks racks;
+    racks.rackOf.assign(topology.GetNNodes(), Racks::NONE);
+    const RackKeys keys(topology);
+    std::map<SwitchSet, uint32_t> numbers;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        const auto place = numbers.emplace(keys.Get(server), racks.count);
+        racks.count += place.second;
+        racks.rackOf[server] = place.first->second;
+    }
+    for (NodeId id = topology.GetNServers(); id < topology.GetNNodes(); ++id)
+    {
+        racks.rackOf[id] = FindCommonRack(topology, racks, id).value_or(Racks::NONE);
+    }
+    return racks;
+}
+
+std::vector<Position>
+PlaceByRacks(const Topology& topology)
+{
+    const Racks racks = FindRacks(topology);
+    if (racks.count < 2 || 2 * racks.count > topology.GetNServers())
+    {
+        return topology.GetPositions();
+    }
+    const Rows rows = MakeRows(topology, racks);
+    std::vector<Position> positions(topology.GetNNodes());
+    const auto spans = PlaceServers(rows.front(), racks, positions);
+    for (std::size_t row = 1; row < rows.size(); ++row)
+    {
+        PlaceSwitches(rows[row], racks, spans, 1 - row / (rows.size() - 1.0), positions);
+    }
+    return positions;
+}
+
+} // namespace ns3::allreduce
