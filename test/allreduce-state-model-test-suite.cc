@@ -147,7 +147,8 @@ class SetModel
                 difference << (isSame ? "" : "a server's data ");
                 nMissing += !isFinal;
             }
-            const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty();
+            const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty() &&
+                                state.GetNHolders(chunk) == m_finals[chunk].size();
             difference << (isSame ? "" : "finality ");
         }
         difference << (state.GetNMissing() == nMissing ? "" : "missing ")

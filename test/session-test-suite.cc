@@ -452,7 +452,7 @@ class BackgroundTestCase : public DataCentreTestCase
     /// it their links would have to carry twice what they can.
     void CheckThroughTraffic()
     {
-        TopologyHelper topology(MakeLine(8));
+        TopologyHelper topology(MakeTestLine(8));
         const auto network = topology.Install();
         const auto loads = BackgroundTraffic::ComputeLinkLoads(*network);
         NS_TEST_EXPECT_MSG_EQ_TOL(*std::max_element(loads->begin(), loads->end()),
@@ -460,7 +460,7 @@ class BackgroundTestCase : public DataCentreTestCase
                                   1e-9,
                                   "of the link in the middle");
         Simulator::Destroy();
-        const Experiment experiment = MakeExperiment(MakeLine(8), "ring", 1 << 20, 1);
+        const Experiment experiment = MakeExperiment(MakeTestLine(8), "ring", 1 << 20, 1);
         RunOptions options = MakeOptions("raw", "barrier");
         options.faults.background = "0.5";
         const auto result = RunExperiment(experiment, options);

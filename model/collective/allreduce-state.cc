@@ -46,6 +46,7 @@ AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roo
       m_finals(topology.GetNServers(), m_roots.size()),
       m_expected(topology.GetNServers(), m_roots.size()),
       m_nUnits(m_roots.size(), topology.GetNServers()),
+      m_nHolders(m_roots.size(), 0),
       m_isFinal(m_roots.size(), false),
       m_nMissing(uint64_t{topology.GetNServers()} * m_roots.size())
 {
@@ -183,6 +184,12 @@ bool
 AllReduceState::IsFinal(ChunkId chunk) const
 {
     return m_isFinal[chunk];
+}
+
+uint32_t
+AllReduceState::GetNHolders(ChunkId chunk) const
+{
+    return m_nHolders[chunk];
 }
 
 uint64_t
@@ -556,6 +563,7 @@ AllReduceState::MakeFinalIfComplete(ChunkId chunk)
     m_partials.Clear(root, chunk);
     m_finals.Set(root, chunk);
     m_expected.Set(root, chunk);
+    m_nHolders[chunk] = 1;
     --m_nMissing;
 }
 
@@ -568,6 +576,7 @@ AllReduceState::Finish(FlightId id)
     if (flight.kind == WorkloadKind::BROADCAST)
     {
         m_finals.Set(flight.target, flight.chunk);
+        ++m_nHolders[flight.chunk];
         --m_nMissing;
     }
     else if (flight.contributors.empty() || flight.target == m_roots[flight.chunk])

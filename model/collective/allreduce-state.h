@@ -117,6 +117,12 @@ class AllReduceState
      */
     bool IsFinal(ChunkId chunk) const;
 
+    /**
+     * @param chunk a chunk
+     * @return how many servers hold its final sum
+     */
+    uint32_t GetNHolders(ChunkId chunk) const;
+
     /// @return how many pairs of a server and a chunk lack the final sum
     uint64_t GetNMissing() const;
 
@@ -220,22 +226,23 @@ class AllReduceState
     void MakeFinalIfComplete(ChunkId chunk);
     void DropEndedFlights();
 
-    const Topology* m_topology;     //!< the network
-    std::vector<NodeId> m_roots;    //!< by chunk
-    uint32_t m_round{0};            //!< rounds that have ended
-    bool m_areLinksShared{false};   //!< see SetLinksShared
-    std::vector<bool> m_isDown;     //!< by link
-    std::vector<uint32_t> m_used;   //!< by directed link: workloads in flight
-    BitMatrix m_partials;           //!< [server][chunk]: own partial or apart units
-    BitMatrix m_own;                //!< [server][chunk]: has a partial that merges
-    BitMatrix m_touched;            //!< [server][chunk]: m_own is more than its own part
-    BitMatrix m_finals;             //!< [server][chunk]: holds the final sum
-    BitMatrix m_expected;           //!< [server][chunk]: holds it or soon will
-    std::vector<uint32_t> m_nUnits; //!< by chunk: partial sums there are, in flight or not
-    std::vector<bool> m_isFinal;    //!< by chunk
-    uint64_t m_nMissing;            //!< pairs without the final sum
-    uint64_t m_fingerprint{0};      //!< see GetFingerprint
-    std::vector<Flight> m_flights;  //!< by id
+    const Topology* m_topology;       //!< the network
+    std::vector<NodeId> m_roots;      //!< by chunk
+    uint32_t m_round{0};              //!< rounds that have ended
+    bool m_areLinksShared{false};     //!< see SetLinksShared
+    std::vector<bool> m_isDown;       //!< by link
+    std::vector<uint32_t> m_used;     //!< by directed link: workloads in flight
+    BitMatrix m_partials;             //!< [server][chunk]: own partial or apart units
+    BitMatrix m_own;                  //!< [server][chunk]: has a partial that merges
+    BitMatrix m_touched;              //!< [server][chunk]: m_own is more than its own part
+    BitMatrix m_finals;               //!< [server][chunk]: holds the final sum
+    BitMatrix m_expected;             //!< [server][chunk]: holds it or soon will
+    std::vector<uint32_t> m_nUnits;   //!< by chunk: partial sums there are, in flight or not
+    std::vector<uint32_t> m_nHolders; //!< by chunk: servers with the final sum
+    std::vector<bool> m_isFinal;      //!< by chunk
+    uint64_t m_nMissing;              //!< pairs without the final sum
+    uint64_t m_fingerprint{0};        //!< see GetFingerprint
+    std::vector<Flight> m_flights;    //!< by id
     std::vector<DirectedLinkId> m_flightLinks;                   //!< links of the flights
     uint32_t m_nActive{0};                                       //!< flights that have not ended
     std::unordered_map<ChunkId, std::vector<ApartUnit>> m_apart; //!< few chunks have any
