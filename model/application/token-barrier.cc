@@ -19,8 +19,9 @@ namespace
 
 constexpr NodeId ROOT = 0;
 
-/// Their tokens come at once and wait in one queue, which may be short.
-constexpr std::size_t MOST_CHILDREN = 4;
+/// Servers below another, for each of its ports: their tokens come at once and wait in one queue,
+/// which may be short.
+constexpr std::size_t MOST_PER_PORT = 4;
 
 /// @return the way up in a search's tree to the next server
 Path
@@ -70,7 +71,7 @@ TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
         }
         Member& member = m_members[node];
         member.up = FindWayUp(topology, tree, node);
-        member.parent = FindRoom(member.up.back());
+        member.parent = FindRoom(topology, member.up.back());
         if (member.parent != member.up.back())
         {
             member.up = FindWay(SearchBreadthFirst(topology, member.parent, mayPass), node);
@@ -80,11 +81,12 @@ TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
 }
 
 NodeId
-TokenBarrier::FindRoom(NodeId top) const
+TokenBarrier::FindRoom(const Topology& topology, NodeId top) const
 {
     std::vector<NodeId> hosts{top};
     std::size_t i = 0;
-    while (m_members[hosts[i]].children.size() >= MOST_CHILDREN)
+    while (m_members[hosts[i]].children.size() >=
+           MOST_PER_PORT * topology.GetPorts(hosts[i]).size())
     {
         const std::vector<NodeId>& below = m_members[hosts[i]].children;
         hosts.insert(hosts.end(), below.begin(), below.end());

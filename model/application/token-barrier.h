@@ -23,7 +23,8 @@ namespace ns3::allreduce
  * A server that has received all that the round sends it, and heard the same from the servers below
  * it, sends a token up the tree. When server 0, the root, is that far, the round is over. Then
  * releases go down the tree, and a server that gets one begins the next round. No server has more
- * than four below it, so that tokens do not drown each other in a short queue.
+ * than four below it for each of its ports, so that tokens do not drown each other in a short
+ * queue.
  */
 class TokenBarrier
 {
@@ -82,8 +83,9 @@ class TokenBarrier
         uint32_t nAwaited{0};         //!< workloads and tokens that have not arrived
     };
 
-    /// @return the first server with room for another below it, from this one down @param top this
-    NodeId FindRoom(NodeId top) const;
+    /// @return the first server with room for another below it, from this one down
+    /// @param topology the network @param top this server
+    NodeId FindRoom(const Topology& topology, NodeId top) const;
     void Expect(const WorkloadList& round);
     void Release(NodeId server);
     void Receive(NodeId server);
