@@ -547,6 +547,20 @@ class ControlTestCase : public DataCentreTestCase
         {
             CheckFaultAtTheBeginning(std::to_string(microseconds) + "us");
         }
+        CheckShortQueues();
+    }
+
+    /// If all tokens went straight to server 0, most were lost in each round, and 3 bytes took a
+    /// minute.
+    void CheckShortQueues()
+    {
+        RunOptions options = MakeOptions("tcp", "barrier");
+        options.control = "packets";
+        options.queue = 5;
+        const auto result =
+            RunExperiment(MakeExperiment(ParseTopology("fattree:4"), "greedy", 3, 2), options);
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "short queues");
+        NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 1, "tokens are not lost in every round");
     }
 
     /// A link breaks while connections are opened, tokens gathered or the first chunks sent.
