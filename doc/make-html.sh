@@ -47,6 +47,7 @@ project = "allreduce"
 release = "$(<VERSION)"
 rst_prolog = ".. |ns3| replace:: *ns-3*"
 html_show_copyright = False
+html_theme_options = {"page_width": "1300px"}
 html_sidebars = {"**": ["searchbox.html", "globaltoc.html"]}
 END
     cat >"$source/index.rst" <<END

@@ -55,6 +55,7 @@ struct Outputs
 {
     ResultWriter writer; //!< rows
     HtmlReport report;   //!< the page
+    std::string bounded; //!< the topology whose bounds were printed last
 };
 
 /// A schedule and where it is from.
@@ -106,16 +107,15 @@ PrintLinks(const Topology& topology, const Result& result)
 }
 
 void
-PrintBounds(const LowerBounds& bounds)
+PrintBounds(const LowerBounds& bounds, std::size_t nChunks)
 {
     for (const LowerBound& bound : bounds.all)
     {
         std::cout << "  bound by " << bound.name << ": " << bound.rounds
                   << " rounds: " << bound.bottleneck << "\n";
     }
-    std::cout << "  proof by prices: each chunk pays " << bounds.prices.treePrice
-              << " or more in each half, a round earns " << bounds.prices.widthPrice
-              << " in each direction\n";
+    std::cout << "  proof by prices: " << nChunks << " chunks cost " << bounds.prices.treePrice
+              << " or more each, a round is worth " << bounds.prices.widthPrice << " at most\n";
 }
 
 /// @return the prices of links, so that anybody can check the bound
@@ -241,9 +241,10 @@ Report(const Topology& topology, const Result& result, const Options& options, O
         [&] { return MakeScheduleView(topology, result.schedule, result.scheduler); });
     if (options.plan.format == "table")
     {
-        if (options.showBounds)
+        if (options.showBounds && outputs.bounded != topology.GetName())
         {
-            PrintBounds(bounds);
+            PrintBounds(bounds, result.schedule.roots.size());
+            outputs.bounded = topology.GetName();
         }
         if (options.showLinks)
         {
@@ -340,7 +341,8 @@ Run(int argc, char* argv[])
     CheckSchedulers(options.plan);
 
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
-                    {options.report, argc, argv}};
+                    {options.report, argc, argv},
+                    ""};
     if (!options.scheduleIn.empty() || !options.mscclIn.empty())
     {
         ReportFile(options, outputs);

@@ -236,8 +236,8 @@ Run(int argc, char* argv[])
     parser.Add("out", options.out, "the checkpoint; FILE.state beside it is for --resume");
     parser.Add("log", options.log, "a CSV file with a line for each iteration");
     parser.Add("report", options.report, "a page with the curves, written with each state");
-    parser.Add("seed", options.seed, "instead of the configuration's; 0: that one");
-    parser.Add("iterations", options.iterations, "instead of the configuration's; 0: those");
+    parser.Add("seed", options.seed, "random seed; 0: as configured");
+    parser.Add("iterations", options.iterations, "how many to train for; 0: as configured");
     parser.Add("save-every", options.saveEvery, "iterations between states for --resume");
     parser.Add("resume", options.resume, "go on where the last run was stopped");
     parser.AddExample("--out=policy.json --report=training.html",

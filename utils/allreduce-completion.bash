@@ -22,7 +22,7 @@ _allreduce_values()
 
 _allreduce()
 {
-    local help word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} option=
+    local help word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} option= list=
     help=$("$1" --help 2>/dev/null) || return
     if [[ $word == = ]]; then
         option=$before word=
@@ -37,7 +37,9 @@ _allreduce()
         compopt -o nospace 2>/dev/null || true # outside of a completion there is nothing to change
         ;;
     --control | --format | --policy | --scheduler | --sync | --topology | --transport)
-        mapfile -t COMPREPLY < <(compgen -W "$(_allreduce_values "$help" "$option")" -- "$word")
+        [[ $word != *,* ]] || list=${word%,*},
+        mapfile -t COMPREPLY < <(compgen -W "$(_allreduce_values "$help" "$option")" -P "$list" -- "${word##*,}")
+        [[ $option != --topology ]] || compopt -o nospace 2>/dev/null || true
         ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac

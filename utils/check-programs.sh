@@ -249,7 +249,7 @@ check_run()
     local program=allreduce-run small='--topology=bcube:2,1 --bytes=256KiB'
     # shellcheck disable=SC2086 # several options in one text
     set -- $small
-    check "run: defaults" prints '^bcube:4,1 +greedy +16MiB +tcp +barrier +30 ' $program
+    check "run: defaults" prints '^bcube:4,1 +greedy +16MiB +tcp +barrier +2 +30 ' $program
     check "run: help" prints '--fail-random' $program --help
     check "run: raw" prints 'raw +dependency.* yes +yes ' $program "$@" --transport=raw --sync=dependency --verify-data
     check "run: udp" prints 'udp +barrier.* yes +yes ' $program "$@" --transport=udp --verify-data

@@ -74,7 +74,7 @@ ClusterOptions::AddTo(ProgramOptions& options)
     options.Add("reduce-rate", reduceRate, "how fast a worker adds up gradients");
     options.Add("reservable", reservable, "share of a link's rate that can be reserved");
     options.Add("contention", contention, "alpha: k rings get 1/(k+alpha(k-1)) of a link each");
-    options.Add("seed", seed, "where chance comes from");
+    options.Add("seed", seed, "random seed");
 }
 
 void

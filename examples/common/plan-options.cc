@@ -26,14 +26,20 @@ PlanOptions::AddTo(ProgramOptions& options)
     {
         names += (names.empty() ? "" : ", ") + name;
     }
-    options.Add("scheduler", schedulers, ',', "any of: all, " + names + ", or a TypeId name");
+    options.Add(
+        "scheduler",
+        schedulers,
+        ',',
+        "any of: all, " + names +
+            ", or a TypeId name; hrl takes its policies from the file that ALLREDUCE_POLICY "
+            "names, if it is set");
     options.Add("chunks-per-server",
                 chunksPerServer,
-                "a number, ports (the mean of a server), or auto: ports in plans, in runs what is "
+                "a number, ports (mean ports per server), or auto: ports in plans, in runs what is "
                 "predicted to be fastest for the bytes");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("online", online, "hrl chooses every round from the state that is there");
-    options.Add("seed", seed, "where chance comes from");
+    options.Add("seed", seed, "random seed");
     options.Add("format", format, "table, json, csv or gnuplot");
 }
 

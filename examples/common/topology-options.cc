@@ -25,7 +25,9 @@ TopologyOptions::AddTo(ProgramOptions& options)
                 specs,
                 ';',
                 "once or more, or a list with ';': " + GetTopologyGrammar());
-    options.Add("degrade", degrade, "FRACTION[,SEED] of the links to remove");
+    options.Add("degrade",
+                degrade,
+                "FRACTION[,SEED] of the links to remove, as long as servers stay connected");
     options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
 }
 
