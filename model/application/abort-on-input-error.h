@@ -8,6 +8,8 @@
 #include "ns3/abort.h"
 #include "ns3/allreduce-error.h"
 
+#include <string>
+
 namespace ns3::allreduce
 {
 
@@ -23,14 +25,16 @@ template <typename Action>
 auto
 AbortOnInputError(Action action)
 {
+    std::string message;
     try
     {
         return action();
     }
     catch (const InputError& error)
     {
-        NS_ABORT_MSG(error.what());
+        message = error.what();
     }
+    NS_ABORT_MSG(message); // within the catch the C++ library would print it once more
 }
 
 } // namespace ns3::allreduce
