@@ -139,12 +139,17 @@ HtmlReport::Write() const
     OutputFile file("--report", m_path);
     std::ostream& out = file.Get();
     // The page's files become one.
-    auto rest = WriteUpTo(out, "<!-- style -->", REPORT_HTML);
-    out << "<style>\n" << REPORT_CSS << "</style>";
+    auto rest = WriteUpTo(out, "<!-- style -->", REPORT_HTML[0]);
+    out << "<style>\n" << REPORT_CSS[0] << "</style>";
     rest = WriteUpTo(out, "{}", rest);
     WriteData(out);
     rest = WriteUpTo(out, "<!-- scripts -->", rest);
-    out << "<script>\n" << REPORT_JS << "</script>" << rest;
+    out << "<script>\n";
+    for (const char* script : REPORT_JS)
+    {
+        out << script;
+    }
+    out << "</script>" << rest;
     file.Finish();
 }
 
