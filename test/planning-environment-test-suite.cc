@@ -25,7 +25,6 @@ namespace
 {
 
 constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
 
 /// What is left to reduce, looked up anew whenever somebody asks.
 class NaiveTrees
