@@ -117,8 +117,10 @@ class FeaturesTestCase : public TestCase
         TestRandom random(6);
         for (const Topology& topology : MakeFamiliesAndRandom(random, 40))
         {
-            Walk(MakeSomeHalf(topology, 1 + Draw(random, 3), random()), random);
-            Walk(MakeRest(DrawState(topology, random), random()), random);
+            const uint32_t chunksPerServer = 1 + Draw(random, 3); // in an order that compilers keep
+            Walk(MakeSomeHalf(topology, chunksPerServer, random()), random);
+            const AllReduceState state = DrawState(topology, random);
+            Walk(MakeRest(state, random()), random);
         }
     }
 
@@ -170,7 +172,7 @@ class FeaturesTestCase : public TestCase
 
     void CheckRows(PolicyHead head, std::size_t nRows)
     {
-        constexpr float MOST = 10;
+        constexpr float MOST = 20; // a sum over the switches on a way has as many terms
         const std::vector<std::string>& names = GetPolicyFeatures(head);
         NS_TEST_ASSERT_MSG_EQ(m_rows.size(), nRows * names.size(), GetPolicyHeadName(head));
         for (std::size_t i = 0; i < m_rows.size(); ++i)
