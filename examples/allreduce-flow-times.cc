@@ -82,5 +82,10 @@ main(int argc, char* argv[])
     }
     std::ofstream script(prefix + ".plt");
     plot.GenerateOutput(script);
+    if (!script.flush())
+    {
+        std::cerr << prefix << ".plt cannot be written\n";
+        return 1;
+    }
     return 0;
 }

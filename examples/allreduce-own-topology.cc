@@ -71,7 +71,11 @@ main(int argc, char* argv[])
 
     std::ofstream out(file);
     WriteTopologyJson(MakeTwoRacks(), out);
-    out.close();
+    if (!out.flush())
+    {
+        std::cerr << file << " cannot be written\n";
+        return 1;
+    }
 
     const Topology topology = ReadTopologyFile(file); // the same as --topology=file:two-racks.json
     for (const std::string scheduler : {"ring", "greedy", "hrl"})

@@ -667,6 +667,8 @@ check_scripts()
     check "scripts: a scheduler" prints '^first-come: ' allreduce-own-scheduler
     check "scripts: times of flows" prints '^Barrier: 960 flows' allreduce-flow-times
     ! command -v gnuplot >/dev/null || check "scripts: their picture can be drawn" gnuplot flow-times.plt
+    check "scripts: a picture that cannot be written" fails 'none/x.plt cannot be' allreduce-flow-times --prefix=none/x
+    check "scripts: a full device" fails '/dev/full cannot be' allreduce-own-topology --file=/dev/full
     check "scripts: under 100 lines" short_scripts
 }
 
