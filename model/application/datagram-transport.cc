@@ -176,7 +176,16 @@ DatagramTransport::Send(const Transfer& transfer)
 void
 DatagramTransport::SetTimes(Flow& flow)
 {
-    const double frameBits = flow.format.GetFrameBits();
+    const uint64_t largest = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
+    SetTimesForFrames(flow, flow.format.GetFrameBits());
+    // Patience is for full frames: a small one may have to wait behind those of others.
+    m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
+    SetTimesForFrames(flow, 8.0 * flow.format.GetWireBytes(largest));
+}
+
+void
+DatagramTransport::SetTimesForFrames(Flow& flow, double frameBits) const
+{
     const PathTiming timing =
         ComputePathTiming(GetNetwork().GetTopology(), flow.transfer.path, frameBits);
     const double roundTrip = timing.frame + 2 * timing.propagation;
@@ -185,7 +194,6 @@ DatagramTransport::SetTimes(Flow& flow)
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
     const uint32_t mostUnderWay = std::min(flow.window, flow.nPackets);
     flow.timeout = Seconds(4 * (roundTrip + mostUnderWay * interval));
-    m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
 }
 
 Time

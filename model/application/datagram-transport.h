@@ -155,6 +155,7 @@ class DatagramTransport : public AllReduceTransport
     virtual bool IsPathInHeader() const = 0;
 
     void SetTimes(Flow& flow);
+    void SetTimesForFrames(Flow& flow, double frameBits) const;
     Time FindTurn(const Flow& flow);
     void SendNext(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
