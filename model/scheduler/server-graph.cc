@@ -7,13 +7,15 @@
 #include "ns3/breadth-first-search.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ns3::allreduce
 {
 
 ServerGraph::ServerGraph(const Topology& topology)
     : m_neighbors(topology.GetNServers()),
-      m_distances(topology.GetNServers())
+      m_distances(topology.GetNServers()),
+      m_byNumber(topology.GetNServers())
 {
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
@@ -29,6 +31,13 @@ ServerGraph::ServerGraph(const Topology& topology)
                 m_distances[server].push_back(tree.distance[node]);
             }
         }
+        const std::vector<NodeId>& neighbors = m_neighbors[server];
+        std::vector<uint32_t>& places = m_byNumber[server];
+        places.resize(neighbors.size());
+        std::iota(places.begin(), places.end(), 0);
+        std::sort(places.begin(), places.end(), [&](uint32_t x, uint32_t y) {
+            return neighbors[x] < neighbors[y];
+        });
     }
 }
 
@@ -41,10 +50,20 @@ ServerGraph::GetNeighbors(NodeId server) const
 uint32_t
 ServerGraph::GetNLinks(NodeId from, NodeId to) const
 {
-    const auto neighbor = std::find(m_neighbors[from].begin(), m_neighbors[from].end(), to);
-    return neighbor == m_neighbors[from].end()
-               ? UNREACHABLE
-               : m_distances[from][neighbor - m_neighbors[from].begin()];
+    const uint32_t place = FindNeighbor(from, to);
+    return place == m_neighbors[from].size() ? UNREACHABLE : m_distances[from][place];
+}
+
+uint32_t
+ServerGraph::FindNeighbor(NodeId from, NodeId to) const
+{
+    const std::vector<NodeId>& neighbors = m_neighbors[from];
+    const std::vector<uint32_t>& places = m_byNumber[from];
+    const auto place =
+        std::lower_bound(places.begin(), places.end(), to, [&](uint32_t x, NodeId number) {
+            return neighbors[x] < number;
+        });
+    return place == places.end() || neighbors[*place] != to ? neighbors.size() : *place;
 }
 
 Topology

@@ -39,9 +39,17 @@ class ServerGraph
      */
     uint32_t GetNLinks(NodeId from, NodeId to) const;
 
+    /**
+     * @param from a server
+     * @param to another server
+     * @return where it is in GetNeighbors(from); if it is not, the number of neighbors
+     */
+    uint32_t FindNeighbor(NodeId from, NodeId to) const;
+
   private:
     std::vector<std::vector<NodeId>> m_neighbors;   //!< by server, nearest first
     std::vector<std::vector<uint32_t>> m_distances; //!< by server: links to each neighbor
+    std::vector<std::vector<uint32_t>> m_byNumber;  //!< by server: places in m_neighbors, ascending
 };
 
 /**

@@ -1,0 +1,629 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "errand-runner.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+ErrandRunner::ErrandRunner(const AllReduceState& state,
+                           const std::vector<FlowTree>& trees,
+                           const PreferredPaths& preferred)
+    : m_start(state),
+      m_trees(trees),
+      m_nServers(state.GetTopology().GetNServers()),
+      m_errands(state, trees, preferred),
+      m_state(state)
+{
+    CountPorts();
+    ListChildren();
+}
+
+std::size_t
+ErrandRunner::GetNErrands() const
+{
+    return m_errands.GetSize();
+}
+
+std::vector<WorkloadList>
+ErrandRunner::Run(const ErrandOrder& order, std::size_t mostRounds)
+{
+    Begin(order);
+    std::vector<WorkloadList> rounds;
+    while (!m_state.IsDone())
+    {
+        if (mostRounds > 0 && rounds.size() + 1 >= mostRounds)
+        {
+            return {};
+        }
+        WorkloadList round = MakeRound();
+        if (round.IsEmpty())
+        {
+            FailInput("flow-trees do not come to an end in ", m_state.GetTopology().GetName());
+        }
+        rounds.push_back(std::move(round));
+    }
+    return rounds;
+}
+
+std::size_t
+ErrandRunner::GetIndex(ChunkId chunk, NodeId server) const
+{
+    return std::size_t{chunk} * m_nServers + server;
+}
+
+HopId
+ErrandRunner::GetHopId(ErrandId errand) const
+{
+    return m_errands.GetHopId(m_errands.Get(errand), m_progress[errand].nDone);
+}
+
+uint32_t
+ErrandRunner::GetRank(ErrandId errand) const
+{
+    if (!m_isBusiestFirst)
+    {
+        return 0;
+    }
+    return m_progress[errand].nDone == 0 ? m_hopRanks[GetHopId(errand)] : m_ownRanks[errand];
+}
+
+bool
+ErrandRunner::IsBefore(Place x, Place y) const
+{
+    if (m_isBusiestFirst)
+    {
+        const uint32_t rankOfX = GetRank(m_order[x]);
+        const uint32_t rankOfY = GetRank(m_order[y]);
+        return rankOfX != rankOfY ? rankOfX < rankOfY : x < y;
+    }
+    return x < y;
+}
+
+ErrandRunner::Head
+ErrandRunner::MakeHead(HopId hop) const
+{
+    const Place place = m_queues[hop].front();
+    return {GetRank(m_order[place]), place, hop};
+}
+
+void
+ErrandRunner::CountPorts()
+{
+    m_portsOut.assign(m_nServers, 0);
+    m_portsIn.assign(m_nServers, 0);
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        for (const Topology::Port& port : m_start.GetTopology().GetPorts(server))
+        {
+            m_portsOut[server] += m_start.GetCapacity(port.out);
+            m_portsIn[server] += m_start.GetCapacity(Reverse(port.out));
+        }
+    }
+}
+
+void
+ErrandRunner::ListChildren()
+{
+    m_nChildren.assign(m_trees.size() * m_nServers, 0);
+    m_firstChild.assign(m_nChildren.size(), NO_ERRAND);
+    m_nextChild.assign(m_errands.GetSize(), NO_ERRAND);
+    for (ErrandId id = 0; id < m_errands.GetSize(); ++id)
+    {
+        const Errand& errand = m_errands.Get(id);
+        if (errand.kind == WorkloadKind::REDUCE)
+        {
+            ++m_nChildren[GetIndex(errand.chunk, m_errands.GetEnd(errand))];
+        }
+        else
+        {
+            ErrandId& first =
+                m_firstChild[GetIndex(errand.chunk, m_errands.GetHop(errand, 0).from)];
+            m_nextChild[id] = first;
+            first = id;
+        }
+    }
+}
+
+void
+ErrandRunner::Begin(const ErrandOrder& order)
+{
+    m_state = m_start;
+    m_detour = order.detour;
+    m_isBusiestFirst = order.isBusiestFirst;
+    m_order = m_errands.Sort(order);
+    m_progress.resize(m_order.size());
+    m_nPendingChildren = m_nChildren;
+    m_firstComing.assign(m_nChildren.size(), NO_ERRAND);
+    m_firstRelayed.assign(m_nChildren.size(), NO_ERRAND);
+    m_isReleased.assign(m_trees.size(), false);
+    m_queues.assign(m_errands.GetHops().GetSize(), {});
+    m_waitingHops.clear();
+    m_isWaiting.assign(m_queues.size(), false);
+    m_arrivals.clear();
+    m_laterChecks.clear();
+    m_underWay.clear();
+    m_load.assign(m_isBusiestFirst ? m_state.GetTopology().GetNDirectedLinks() : 0, 0);
+    m_hopRanks.assign(m_isBusiestFirst ? m_queues.size() : 0, 0);
+    m_ownRanks.assign(m_isBusiestFirst ? m_order.size() : 0, 0);
+    for (Place place = 0; place < m_order.size(); ++place)
+    {
+        m_progress[m_order[place]] = {place, 0, NO_ERRAND, false};
+        BeginErrand(m_order[place]);
+    }
+    for (ChunkId chunk = 0; chunk < m_trees.size(); ++chunk)
+    {
+        ReleaseIfFinal(chunk);
+    }
+}
+
+void
+ErrandRunner::BeginErrand(ErrandId id)
+{
+    const Errand& errand = m_errands.Get(id);
+    if (errand.kind == WorkloadKind::BROADCAST)
+    {
+        ExpectCopy(id);
+    }
+    else if (m_state.IsFinal(errand.chunk))
+    {
+        m_progress[id].isEnded = true;
+        return;
+    }
+    else if (!m_trees[errand.chunk].isMerging ||
+             m_nChildren[GetIndex(errand.chunk, m_errands.GetHop(errand, 0).from)] == 0)
+    {
+        Enqueue(id);
+    }
+    if (m_isBusiestFirst)
+    {
+        for (uint32_t hop = 0; hop < errand.nHops; ++hop)
+        {
+            AddLoad(m_errands.GetHopId(errand, hop), 1);
+        }
+    }
+}
+
+WorkloadList
+ErrandRunner::MakeRound()
+{
+    WorkloadList round;
+    m_freeOut = m_portsOut;
+    m_freeIn = m_portsIn;
+    if (m_isBusiestFirst)
+    {
+        RankByLoad();
+        TidyQueues();
+    }
+    MoveAll(round);
+    m_state.EndRound();
+    NoteMoves();
+    EndReduces();
+    return round;
+}
+
+void
+ErrandRunner::RankByLoad()
+{
+    struct Ranked
+    {
+        uint32_t load;  //!< what its ports have left to carry
+        uint32_t* rank; //!< of the round before
+    };
+
+    std::vector<Ranked> all;
+    const auto add = [&](HopId hop, uint32_t& rank) {
+        const PathTable::Links links = m_errands.GetHops().GetUsualLinks(hop);
+        all.push_back({m_load[links.front()] + m_load[links.back()], &rank});
+    };
+    for (HopId hop = 0; hop < m_hopRanks.size(); ++hop)
+    {
+        add(hop, m_hopRanks[hop]);
+    }
+    m_underWay.erase(std::remove_if(m_underWay.begin(),
+                                    m_underWay.end(),
+                                    [this](ErrandId id) { return m_progress[id].isEnded; }),
+                     m_underWay.end());
+    for (const ErrandId id : m_underWay)
+    {
+        add(GetHopId(id), m_ownRanks[id]);
+    }
+    const auto isBefore = [](const Ranked& x, const Ranked& y) {
+        return x.load != y.load ? x.load > y.load : *x.rank < *y.rank;
+    };
+    std::sort(all.begin(), all.end(), isBefore);
+    std::vector<uint32_t> ranks(all.size(), 0);
+    for (std::size_t i = 1; i < all.size(); ++i)
+    {
+        ranks[i] = ranks[i - 1] + isBefore(all[i - 1], all[i]);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+    {
+        *all[i].rank = ranks[i];
+    }
+}
+
+void
+ErrandRunner::TidyQueues()
+{
+    for (const HopId hop : m_waitingHops)
+    {
+        std::vector<Place>& queue = m_queues[hop];
+        queue.erase(std::remove_if(queue.begin(),
+                                   queue.end(),
+                                   [&](Place place) { return !IsAt(m_order[place], hop); }),
+                    queue.end());
+        std::make_heap(queue.begin(), queue.end(), [this](Place x, Place y) {
+            return IsBefore(y, x);
+        });
+    }
+}
+
+void
+ErrandRunner::MoveAll(WorkloadList& round)
+{
+    m_heads.clear();
+    std::size_t nWaiting = 0;
+    for (const HopId hop : m_waitingHops)
+    {
+        m_isWaiting[hop] = !m_queues[hop].empty();
+        if (m_isWaiting[hop])
+        {
+            m_waitingHops[nWaiting++] = hop;
+            m_heads.push_back(MakeHead(hop));
+        }
+    }
+    m_waitingHops.resize(nWaiting);
+    std::make_heap(m_heads.begin(), m_heads.end());
+    while (!m_heads.empty())
+    {
+        std::pop_heap(m_heads.begin(), m_heads.end());
+        const HopId hop = m_heads.back().hop;
+        m_heads.pop_back();
+        if (MoveFirst(hop, round) && !m_queues[hop].empty())
+        {
+            m_heads.push_back(MakeHead(hop));
+            std::push_heap(m_heads.begin(), m_heads.end());
+        }
+    }
+    for (const ErrandId id : m_setAside)
+    {
+        Enqueue(id);
+    }
+    m_setAside.clear();
+}
+
+bool
+ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
+{
+    const Hop& hop = m_errands.GetHops().Get(id);
+    if (m_freeOut[hop.from] == 0 || m_freeIn[hop.to] == 0)
+    {
+        return false;
+    }
+    const ErrandId errand = m_order[m_queues[id].front()];
+    if (!IsAt(errand, id))
+    {
+        Dequeue(id);
+        return true;
+    }
+    if (!HasData(errand))
+    {
+        Dequeue(id);
+        m_setAside.push_back(errand);
+        return true;
+    }
+    if (!m_errands.GetHops().FindPath(id, m_state, m_detour, m_path))
+    {
+        return false;
+    }
+    Dequeue(id);
+    Start(errand, round);
+    --m_freeOut[hop.from];
+    --m_freeIn[hop.to];
+    return true;
+}
+
+bool
+ErrandRunner::IsAt(ErrandId errand, HopId hop) const
+{
+    return !m_progress[errand].isEnded && GetHopId(errand) == hop;
+}
+
+bool
+ErrandRunner::HasData(ErrandId id) const
+{
+    const Errand& errand = m_errands.Get(id);
+    const Hop& hop = m_errands.GetHop(errand, m_progress[id].nDone);
+    if (errand.kind == WorkloadKind::BROADCAST)
+    {
+        return m_state.GetFinals().Test(hop.from, errand.chunk) &&
+               !m_state.GetExpected().Test(hop.to, errand.chunk);
+    }
+    return m_state.GetPartials().Test(hop.from, errand.chunk);
+}
+
+void
+ErrandRunner::Start(ErrandId id, WorkloadList& round)
+{
+    const Errand& errand = m_errands.Get(id);
+    const NodeId contributor = m_errands.GetHop(errand, 0).from;
+    Workload workload;
+    workload.chunk = errand.chunk;
+    workload.kind = errand.kind;
+    workload.path = {m_path.data(), m_path.data() + m_path.size()};
+    if (errand.kind == WorkloadKind::REDUCE && !m_trees[errand.chunk].isMerging)
+    {
+        workload.contributors = {&contributor, &contributor + 1};
+    }
+    m_state.Start(workload);
+    round.Add(workload);
+    m_moved.push_back(id);
+}
+
+void
+ErrandRunner::Enqueue(ErrandId id)
+{
+    const HopId hop = GetHopId(id);
+    std::vector<Place>& queue = m_queues[hop];
+    queue.push_back(m_progress[id].place);
+    std::push_heap(queue.begin(), queue.end(), [this](Place x, Place y) { return IsBefore(y, x); });
+    if (!m_isWaiting[hop])
+    {
+        m_isWaiting[hop] = true;
+        m_waitingHops.push_back(hop);
+    }
+}
+
+void
+ErrandRunner::Dequeue(HopId hop)
+{
+    std::vector<Place>& queue = m_queues[hop];
+    std::pop_heap(queue.begin(), queue.end(), [this](Place x, Place y) { return IsBefore(y, x); });
+    queue.pop_back();
+}
+
+void
+ErrandRunner::NoteMoves()
+{
+    for (const ErrandId id : m_laterChecks)
+    {
+        Check(id);
+    }
+    m_laterChecks.clear();
+    for (const ErrandId id : m_moved)
+    {
+        const Errand& errand = m_errands.Get(id);
+        if (errand.kind == WorkloadKind::REDUCE)
+        {
+            NoteReduce(id);
+            ReleaseIfFinal(errand.chunk);
+        }
+        else
+        {
+            const NodeId server = m_errands.GetHop(errand, m_progress[id].nDone).to;
+            m_arrivals.push_back({errand.chunk, server});
+            EnqueueChildren(errand.chunk, server);
+        }
+    }
+    m_moved.clear();
+    for (const auto& [chunk, server] : m_arrivals)
+    {
+        SkipHopsTo(chunk, server);
+    }
+    m_arrivals.clear();
+}
+
+void
+ErrandRunner::ReleaseIfFinal(ChunkId chunk)
+{
+    if (m_state.IsFinal(chunk) && !m_isReleased[chunk])
+    {
+        const NodeId root = m_state.GetRoots()[chunk];
+        m_isReleased[chunk] = true;
+        m_arrivals.push_back({chunk, root});
+        EnqueueChildren(chunk, root);
+    }
+}
+
+void
+ErrandRunner::EnqueueChildren(ChunkId chunk, NodeId server)
+{
+    for (ErrandId id = m_firstChild[GetIndex(chunk, server)]; id != NO_ERRAND; id = m_nextChild[id])
+    {
+        if (m_progress[id].nDone == 0)
+        {
+            Enqueue(id);
+        }
+    }
+}
+
+void
+ErrandRunner::ExpectCopy(ErrandId id)
+{
+    const Errand& errand = m_errands.Get(id);
+    const NodeId server = m_errands.GetHop(errand, m_progress[id].nDone).to;
+    ErrandId& first = m_firstComing[GetIndex(errand.chunk, server)];
+    m_progress[id].nextInList = first;
+    first = id;
+}
+
+void
+ErrandRunner::SkipHopsTo(ChunkId chunk, NodeId server)
+{
+    ErrandId id = std::exchange(m_firstComing[GetIndex(chunk, server)], NO_ERRAND);
+    while (id != NO_ERRAND)
+    {
+        const ErrandId next = m_progress[id].nextInList;
+        SkipHops(id);
+        id = next;
+    }
+}
+
+void
+ErrandRunner::SkipHops(ErrandId id)
+{
+    const Errand& errand = m_errands.Get(id);
+    const uint32_t& nDone = m_progress[id].nDone;
+    while (nDone < errand.nHops &&
+           m_state.GetFinals().Test(m_errands.GetHop(errand, nDone).to, errand.chunk))
+    {
+        Advance(id);
+    }
+    if (nDone == errand.nHops)
+    {
+        m_progress[id].isEnded = true;
+        return;
+    }
+    ExpectCopy(id);
+    Enqueue(id);
+}
+
+void
+ErrandRunner::Advance(ErrandId id)
+{
+    if (m_isBusiestFirst)
+    {
+        AddLoad(GetHopId(id), -1);
+        if (m_progress[id].nDone == 0)
+        {
+            m_ownRanks[id] = m_hopRanks[GetHopId(id)];
+            m_underWay.push_back(id);
+        }
+    }
+    ++m_progress[id].nDone;
+}
+
+void
+ErrandRunner::AddLoad(HopId hop, int32_t difference)
+{
+    const PathTable::Links links = m_errands.GetHops().GetUsualLinks(hop);
+    m_load[links.front()] += difference;
+    m_load[links.back()] += difference;
+}
+
+void
+ErrandRunner::NoteReduce(ErrandId id)
+{
+    const Errand& errand = m_errands.Get(id);
+    const Hop& hop = m_errands.GetHop(errand, m_progress[id].nDone);
+    Advance(id);
+    Check(id);
+    const bool isMerging = m_trees[errand.chunk].isMerging;
+    if (isMerging)
+    {
+        CheckOthersAt(errand.chunk, hop.from, id);
+    }
+    if (m_progress[id].nDone < errand.nHops)
+    {
+        Enqueue(id);
+        if (isMerging)
+        {
+            ErrandId& first = m_firstRelayed[GetIndex(errand.chunk, hop.to)];
+            m_progress[id].nextInList = first;
+            first = id;
+        }
+    }
+}
+
+void
+ErrandRunner::CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved)
+{
+    const ErrandId own = m_errands.GetReduce(chunk, server);
+    if (own != moved && m_progress[own].nDone == 0)
+    {
+        Check(own);
+    }
+    ErrandId* link = &m_firstRelayed[GetIndex(chunk, server)];
+    while (*link != NO_ERRAND)
+    {
+        Progress& progress = m_progress[*link];
+        if (*link == moved || progress.isEnded)
+        {
+            *link = progress.nextInList;
+            continue;
+        }
+        Check(*link);
+        link = &progress.nextInList;
+    }
+}
+
+void
+ErrandRunner::Check(ErrandId id)
+{
+    m_checks.emplace_back(GetRank(id), m_progress[id].place);
+    std::push_heap(m_checks.begin(), m_checks.end(), std::greater<>());
+}
+
+void
+ErrandRunner::EndReduces()
+{
+    while (!m_checks.empty())
+    {
+        std::pop_heap(m_checks.begin(), m_checks.end(), std::greater<>());
+        const ErrandId id = m_order[m_checks.back().second];
+        m_checks.pop_back();
+        if (!m_progress[id].isEnded && IsReduceOver(id))
+        {
+            EndReduce(id);
+        }
+    }
+}
+
+bool
+ErrandRunner::IsReduceOver(ErrandId id) const
+{
+    const Errand& errand = m_errands.Get(id);
+    const uint32_t nDone = m_progress[id].nDone;
+    if (nDone == errand.nHops)
+    {
+        return true;
+    }
+    // What a relay merged into its own partial sum may have gone on with that; and what passed the
+    // root has been collected there.
+    const NodeId here = m_errands.GetHop(errand, nDone).from;
+    const bool waitsForChildren =
+        nDone == 0 && m_nPendingChildren[GetIndex(errand.chunk, here)] > 0;
+    const bool wasTaken = m_trees[errand.chunk].isMerging && !waitsForChildren &&
+                          !m_state.GetPartials().Test(here, errand.chunk);
+    return wasTaken || here == m_state.GetRoots()[errand.chunk];
+}
+
+void
+ErrandRunner::EndReduce(ErrandId id)
+{
+    const Errand& errand = m_errands.Get(id);
+    Progress& progress = m_progress[id];
+    progress.isEnded = true;
+    for (uint32_t hop = progress.nDone; m_isBusiestFirst && hop < errand.nHops; ++hop)
+    {
+        AddLoad(m_errands.GetHopId(errand, hop), -1);
+    }
+    const NodeId parent = m_errands.GetEnd(errand);
+    const uint32_t nPending = --m_nPendingChildren[GetIndex(errand.chunk, parent)];
+    if (nPending > 0 || !m_trees[errand.chunk].isMerging ||
+        parent == m_state.GetRoots()[errand.chunk])
+    {
+        return;
+    }
+    const ErrandId next = m_errands.GetReduce(errand.chunk, parent);
+    Enqueue(next);
+    // Errands end in their order: one that had its turn ends in the next round.
+    if (IsBefore(progress.place, m_progress[next].place))
+    {
+        Check(next);
+    }
+    else
+    {
+        m_laterChecks.push_back(next);
+    }
+}
+
+} // namespace ns3::allreduce
