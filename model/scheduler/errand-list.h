@@ -96,6 +96,12 @@ class ErrandList
     ErrandId GetReduce(ChunkId chunk, NodeId server) const;
 
     /// @return the hops of all ways
+    const HopTable& GetHops() const
+    {
+        return m_hops;
+    }
+
+    /// @return the hops of all ways, to find paths
     HopTable& GetHops()
     {
         return m_hops;

@@ -59,12 +59,6 @@ ErrandRunner::GetIndex(ChunkId chunk, NodeId server) const
     return std::size_t{chunk} * m_nServers + server;
 }
 
-HopId
-ErrandRunner::GetHopId(ErrandId errand) const
-{
-    return m_errands.GetHopId(m_errands.Get(errand), m_progress[errand].nDone);
-}
-
 uint32_t
 ErrandRunner::GetRank(ErrandId errand) const
 {
@@ -72,26 +66,27 @@ ErrandRunner::GetRank(ErrandId errand) const
     {
         return 0;
     }
-    return m_progress[errand].nDone == 0 ? m_hopRanks[GetHopId(errand)] : m_ownRanks[errand];
+    return m_progress[errand].nDone == 0 ? m_hopRanks[m_errands.GetHopId(m_errands.Get(errand), 0)]
+                                         : m_ownRanks[errand];
 }
 
 bool
-ErrandRunner::IsBefore(Place x, Place y) const
+ErrandRunner::IsBefore(const Ticket& x, const Ticket& y) const
 {
     if (m_isBusiestFirst)
     {
-        const uint32_t rankOfX = GetRank(m_order[x]);
-        const uint32_t rankOfY = GetRank(m_order[y]);
-        return rankOfX != rankOfY ? rankOfX < rankOfY : x < y;
+        const uint32_t rankOfX = GetRank(x.errand);
+        const uint32_t rankOfY = GetRank(y.errand);
+        return rankOfX != rankOfY ? rankOfX < rankOfY : x.place < y.place;
     }
-    return x < y;
+    return x.place < y.place;
 }
 
 ErrandRunner::Head
 ErrandRunner::MakeHead(HopId hop) const
 {
-    const Place place = m_queues[hop].front();
-    return {GetRank(m_order[place]), place, hop};
+    const Ticket& first = m_queues[hop].front();
+    return {GetRank(first.errand), first.place, hop};
 }
 
 void
@@ -145,8 +140,9 @@ ErrandRunner::Begin(const ErrandOrder& order)
     m_firstRelayed.assign(m_nChildren.size(), NO_ERRAND);
     m_isReleased.assign(m_trees.size(), false);
     m_queues.assign(m_errands.GetHops().GetSize(), {});
-    m_waitingHops.clear();
-    m_isWaiting.assign(m_queues.size(), false);
+    m_changedHops.clear();
+    m_isChanged.assign(m_queues.size(), false);
+    m_heads.clear();
     m_arrivals.clear();
     m_laterChecks.clear();
     m_underWay.clear();
@@ -155,7 +151,8 @@ ErrandRunner::Begin(const ErrandOrder& order)
     m_ownRanks.assign(m_isBusiestFirst ? m_order.size() : 0, 0);
     for (Place place = 0; place < m_order.size(); ++place)
     {
-        m_progress[m_order[place]] = {place, 0, NO_ERRAND, false};
+        const HopId first = m_errands.GetHopId(m_errands.Get(m_order[place]), 0);
+        m_progress[m_order[place]] = {place, 0, first, NO_ERRAND};
         BeginErrand(m_order[place]);
     }
     for (ChunkId chunk = 0; chunk < m_trees.size(); ++chunk)
@@ -174,7 +171,7 @@ ErrandRunner::BeginErrand(ErrandId id)
     }
     else if (m_state.IsFinal(errand.chunk))
     {
-        m_progress[id].isEnded = true;
+        m_progress[id].hop = NO_HOP;
         return;
     }
     else if (!m_trees[errand.chunk].isMerging ||
@@ -229,11 +226,11 @@ ErrandRunner::RankByLoad()
     }
     m_underWay.erase(std::remove_if(m_underWay.begin(),
                                     m_underWay.end(),
-                                    [this](ErrandId id) { return m_progress[id].isEnded; }),
+                                    [this](ErrandId id) { return m_progress[id].hop == NO_HOP; }),
                      m_underWay.end());
     for (const ErrandId id : m_underWay)
     {
-        add(GetHopId(id), m_ownRanks[id]);
+        add(m_progress[id].hop, m_ownRanks[id]);
     }
     const auto isBefore = [](const Ranked& x, const Ranked& y) {
         return x.load != y.load ? x.load > y.load : *x.rank < *y.rank;
@@ -253,44 +250,62 @@ ErrandRunner::RankByLoad()
 void
 ErrandRunner::TidyQueues()
 {
-    for (const HopId hop : m_waitingHops)
+    for (HopId hop = 0; hop < m_queues.size(); ++hop)
     {
-        std::vector<Place>& queue = m_queues[hop];
-        queue.erase(std::remove_if(queue.begin(),
-                                   queue.end(),
-                                   [&](Place place) { return !IsAt(m_order[place], hop); }),
-                    queue.end());
-        std::make_heap(queue.begin(), queue.end(), [this](Place x, Place y) {
+        std::vector<Ticket>& queue = m_queues[hop];
+        const auto isElsewhere = [&](const Ticket& x) { return m_progress[x.errand].hop != hop; };
+        queue.erase(std::remove_if(queue.begin(), queue.end(), isElsewhere), queue.end());
+        std::make_heap(queue.begin(), queue.end(), [this](const Ticket& x, const Ticket& y) {
             return IsBefore(y, x);
         });
+        NoteChange(hop);
     }
+}
+
+void
+ErrandRunner::UpdateHeads()
+{
+    m_heads.erase(std::remove_if(m_heads.begin(),
+                                 m_heads.end(),
+                                 [this](const Head& head) { return m_isChanged[head.hop]; }),
+                  m_heads.end());
+    const std::size_t nUnchanged = m_heads.size();
+    for (const HopId hop : m_changedHops)
+    {
+        m_isChanged[hop] = false;
+        if (!m_queues[hop].empty())
+        {
+            m_heads.push_back(MakeHead(hop));
+        }
+    }
+    m_changedHops.clear();
+    const auto firstNew = m_heads.begin() + nUnchanged;
+    std::sort(firstNew, m_heads.end());
+    std::inplace_merge(m_heads.begin(), firstNew, m_heads.end());
 }
 
 void
 ErrandRunner::MoveAll(WorkloadList& round)
 {
-    m_heads.clear();
-    std::size_t nWaiting = 0;
-    for (const HopId hop : m_waitingHops)
+    UpdateHeads();
+    auto next = m_heads.cbegin();
+    while (next != m_heads.cend() || !m_newHeads.empty())
     {
-        m_isWaiting[hop] = !m_queues[hop].empty();
-        if (m_isWaiting[hop])
+        HopId hop = NO_HOP;
+        if (m_newHeads.empty() || (next != m_heads.cend() && *next < m_newHeads.front()))
         {
-            m_waitingHops[nWaiting++] = hop;
-            m_heads.push_back(MakeHead(hop));
+            hop = next++->hop;
         }
-    }
-    m_waitingHops.resize(nWaiting);
-    std::make_heap(m_heads.begin(), m_heads.end());
-    while (!m_heads.empty())
-    {
-        std::pop_heap(m_heads.begin(), m_heads.end());
-        const HopId hop = m_heads.back().hop;
-        m_heads.pop_back();
+        else
+        {
+            std::pop_heap(m_newHeads.begin(), m_newHeads.end(), std::greater<>());
+            hop = m_newHeads.back().hop;
+            m_newHeads.pop_back();
+        }
         if (MoveFirst(hop, round) && !m_queues[hop].empty())
         {
-            m_heads.push_back(MakeHead(hop));
-            std::push_heap(m_heads.begin(), m_heads.end());
+            m_newHeads.push_back(MakeHead(hop));
+            std::push_heap(m_newHeads.begin(), m_newHeads.end(), std::greater<>());
         }
     }
     for (const ErrandId id : m_setAside)
@@ -308,8 +323,8 @@ ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
     {
         return false;
     }
-    const ErrandId errand = m_order[m_queues[id].front()];
-    if (!IsAt(errand, id))
+    const ErrandId errand = m_queues[id].front().errand;
+    if (m_progress[errand].hop != id)
     {
         Dequeue(id);
         return true;
@@ -332,16 +347,10 @@ ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
 }
 
 bool
-ErrandRunner::IsAt(ErrandId errand, HopId hop) const
-{
-    return !m_progress[errand].isEnded && GetHopId(errand) == hop;
-}
-
-bool
 ErrandRunner::HasData(ErrandId id) const
 {
     const Errand& errand = m_errands.Get(id);
-    const Hop& hop = m_errands.GetHop(errand, m_progress[id].nDone);
+    const Hop& hop = m_errands.GetHops().Get(m_progress[id].hop);
     if (errand.kind == WorkloadKind::BROADCAST)
     {
         return m_state.GetFinals().Test(hop.from, errand.chunk) &&
@@ -371,23 +380,37 @@ ErrandRunner::Start(ErrandId id, WorkloadList& round)
 void
 ErrandRunner::Enqueue(ErrandId id)
 {
-    const HopId hop = GetHopId(id);
-    std::vector<Place>& queue = m_queues[hop];
-    queue.push_back(m_progress[id].place);
-    std::push_heap(queue.begin(), queue.end(), [this](Place x, Place y) { return IsBefore(y, x); });
-    if (!m_isWaiting[hop])
+    const Progress& progress = m_progress[id];
+    std::vector<Ticket>& queue = m_queues[progress.hop];
+    queue.push_back({progress.place, id});
+    std::push_heap(queue.begin(), queue.end(), [this](const Ticket& x, const Ticket& y) {
+        return IsBefore(y, x);
+    });
+    if (queue.front().errand == id)
     {
-        m_isWaiting[hop] = true;
-        m_waitingHops.push_back(hop);
+        NoteChange(progress.hop);
     }
 }
 
 void
 ErrandRunner::Dequeue(HopId hop)
 {
-    std::vector<Place>& queue = m_queues[hop];
-    std::pop_heap(queue.begin(), queue.end(), [this](Place x, Place y) { return IsBefore(y, x); });
+    std::vector<Ticket>& queue = m_queues[hop];
+    std::pop_heap(queue.begin(), queue.end(), [this](const Ticket& x, const Ticket& y) {
+        return IsBefore(y, x);
+    });
     queue.pop_back();
+    NoteChange(hop);
+}
+
+void
+ErrandRunner::NoteChange(HopId hop)
+{
+    if (!m_isChanged[hop])
+    {
+        m_isChanged[hop] = true;
+        m_changedHops.push_back(hop);
+    }
 }
 
 void
@@ -408,7 +431,7 @@ ErrandRunner::NoteMoves()
         }
         else
         {
-            const NodeId server = m_errands.GetHop(errand, m_progress[id].nDone).to;
+            const NodeId server = m_errands.GetHops().Get(m_progress[id].hop).to;
             m_arrivals.push_back({errand.chunk, server});
             EnqueueChildren(errand.chunk, server);
         }
@@ -449,7 +472,7 @@ void
 ErrandRunner::ExpectCopy(ErrandId id)
 {
     const Errand& errand = m_errands.Get(id);
-    const NodeId server = m_errands.GetHop(errand, m_progress[id].nDone).to;
+    const NodeId server = m_errands.GetHops().Get(m_progress[id].hop).to;
     ErrandId& first = m_firstComing[GetIndex(errand.chunk, server)];
     m_progress[id].nextInList = first;
     first = id;
@@ -470,35 +493,36 @@ ErrandRunner::SkipHopsTo(ChunkId chunk, NodeId server)
 void
 ErrandRunner::SkipHops(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
-    const uint32_t& nDone = m_progress[id].nDone;
-    while (nDone < errand.nHops &&
-           m_state.GetFinals().Test(m_errands.GetHop(errand, nDone).to, errand.chunk))
+    const ChunkId chunk = m_errands.Get(id).chunk;
+    const HopId& hop = m_progress[id].hop;
+    while (hop != NO_HOP && m_state.GetFinals().Test(m_errands.GetHops().Get(hop).to, chunk))
     {
         Advance(id);
     }
-    if (nDone == errand.nHops)
+    if (hop != NO_HOP)
     {
-        m_progress[id].isEnded = true;
-        return;
+        ExpectCopy(id);
+        Enqueue(id);
     }
-    ExpectCopy(id);
-    Enqueue(id);
 }
 
 void
 ErrandRunner::Advance(ErrandId id)
 {
+    const Errand& errand = m_errands.Get(id);
+    Progress& progress = m_progress[id];
     if (m_isBusiestFirst)
     {
-        AddLoad(GetHopId(id), -1);
-        if (m_progress[id].nDone == 0)
+        AddLoad(progress.hop, -1);
+        if (progress.nDone == 0)
         {
-            m_ownRanks[id] = m_hopRanks[GetHopId(id)];
+            m_ownRanks[id] = m_hopRanks[progress.hop];
             m_underWay.push_back(id);
         }
     }
-    ++m_progress[id].nDone;
+    ++progress.nDone;
+    progress.hop =
+        progress.nDone < errand.nHops ? m_errands.GetHopId(errand, progress.nDone) : NO_HOP;
 }
 
 void
@@ -512,24 +536,31 @@ ErrandRunner::AddLoad(HopId hop, int32_t difference)
 void
 ErrandRunner::NoteReduce(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
-    const Hop& hop = m_errands.GetHop(errand, m_progress[id].nDone);
+    const ChunkId chunk = m_errands.Get(id).chunk;
+    Progress& progress = m_progress[id];
+    const Hop& hop = m_errands.GetHops().Get(progress.hop);
     Advance(id);
     Check(id);
-    const bool isMerging = m_trees[errand.chunk].isMerging;
-    if (isMerging)
-    {
-        CheckOthersAt(errand.chunk, hop.from, id);
-    }
-    if (m_progress[id].nDone < errand.nHops)
+    if (progress.hop != NO_HOP)
     {
         Enqueue(id);
-        if (isMerging)
-        {
-            ErrandId& first = m_firstRelayed[GetIndex(errand.chunk, hop.to)];
-            m_progress[id].nextInList = first;
-            first = id;
-        }
+    }
+    if (m_trees[chunk].isMerging)
+    {
+        CheckOthersAt(chunk, hop.from, id);
+        NoteRelay(id, hop.to);
+    }
+}
+
+void
+ErrandRunner::NoteRelay(ErrandId id, NodeId server)
+{
+    Progress& progress = m_progress[id];
+    if (progress.hop != NO_HOP)
+    {
+        ErrandId& first = m_firstRelayed[GetIndex(m_errands.Get(id).chunk, server)];
+        progress.nextInList = first;
+        first = id;
     }
 }
 
@@ -537,7 +568,7 @@ void
 ErrandRunner::CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved)
 {
     const ErrandId own = m_errands.GetReduce(chunk, server);
-    if (own != moved && m_progress[own].nDone == 0)
+    if (own != moved && m_progress[own].nDone == 0 && m_progress[own].hop != NO_HOP)
     {
         Check(own);
     }
@@ -545,7 +576,7 @@ ErrandRunner::CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved)
     while (*link != NO_ERRAND)
     {
         Progress& progress = m_progress[*link];
-        if (*link == moved || progress.isEnded)
+        if (*link == moved || progress.hop == NO_HOP)
         {
             *link = progress.nextInList;
             continue;
@@ -565,15 +596,17 @@ ErrandRunner::Check(ErrandId id)
 void
 ErrandRunner::EndReduces()
 {
+    Place last = m_order.size();
     while (!m_checks.empty())
     {
         std::pop_heap(m_checks.begin(), m_checks.end(), std::greater<>());
-        const ErrandId id = m_order[m_checks.back().second];
+        const Place place = m_checks.back().second;
         m_checks.pop_back();
-        if (!m_progress[id].isEnded && IsReduceOver(id))
+        if (place != last && IsReduceOver(m_order[place]))
         {
-            EndReduce(id);
+            EndReduce(m_order[place]);
         }
+        last = place;
     }
 }
 
@@ -601,7 +634,7 @@ ErrandRunner::EndReduce(ErrandId id)
 {
     const Errand& errand = m_errands.Get(id);
     Progress& progress = m_progress[id];
-    progress.isEnded = true;
+    progress.hop = NO_HOP;
     for (uint32_t hop = progress.nDone; m_isBusiestFirst && hop < errand.nHops; ++hop)
     {
         AddLoad(m_errands.GetHopId(errand, hop), -1);
@@ -616,7 +649,7 @@ ErrandRunner::EndReduce(ErrandId id)
     const ErrandId next = m_errands.GetReduce(errand.chunk, parent);
     Enqueue(next);
     // Errands end in their order: one that had its turn ends in the next round.
-    if (IsBefore(progress.place, m_progress[next].place))
+    if (IsBefore({progress.place, id}, {m_progress[next].place, next}))
     {
         Check(next);
     }

@@ -61,8 +61,15 @@ class ErrandRunner
     {
         Place place;         //!< in the order
         uint32_t nDone;      //!< hops done
+        HopId hop;           //!< the next hop, or NO_HOP if nothing is left to do
         ErrandId nextInList; //!< the next one of those that wait for the same, or NO_ERRAND
-        bool isEnded;        //!< nothing more to do
+    };
+
+    /// An errand that waits in a queue.
+    struct Ticket
+    {
+        Place place;     //!< of the errand in the order
+        ErrandId errand; //!< the errand
     };
 
     /// The first errand of a queue.
@@ -72,22 +79,27 @@ class ErrandRunner
         Place place;   //!< in the order
         HopId hop;     //!< whose queue it is
 
-        /// @return whether it comes after another in the order: heaps have the largest at the top
+        /// @return whether it comes before another in the order
         bool operator<(const Head& other) const
         {
-            return rank != other.rank ? rank > other.rank : place > other.place;
+            return rank != other.rank ? rank < other.rank : place < other.place;
+        }
+
+        /// @return whether it comes after another in the order
+        bool operator>(const Head& other) const
+        {
+            return other < *this;
         }
     };
 
+    static constexpr HopId NO_HOP = ~HopId{0};
     static constexpr ErrandId NO_ERRAND = ~ErrandId{0};
 
     std::size_t GetIndex(ChunkId chunk, NodeId server) const;
-    /// @return the next hop of an errand that has not ended
-    HopId GetHopId(ErrandId errand) const;
     /// @return by load, in this round; smaller is earlier
     uint32_t GetRank(ErrandId errand) const;
     /// @return whether one errand comes before another in this round
-    bool IsBefore(Place x, Place y) const;
+    bool IsBefore(const Ticket& x, const Ticket& y) const;
     /// @return the first of a queue that is not empty
     Head MakeHead(HopId hop) const;
 
@@ -100,16 +112,18 @@ class ErrandRunner
     void RankByLoad();
     /// Put queues in the order of the new ranks, without errands that are elsewhere by now.
     void TidyQueues();
+    /// Bring m_heads up to date with queues that have changed.
+    void UpdateHeads();
     void MoveAll(WorkloadList& round);
     /// @return whether there may be room for another workload over the hop
     bool MoveFirst(HopId id, WorkloadList& round);
-    /// @return whether the errand has not ended and this is its next hop
-    bool IsAt(ErrandId errand, HopId hop) const;
     bool HasData(ErrandId id) const;
     void Start(ErrandId id, WorkloadList& round);
     /// Add an errand to the queue for its next hop.
     void Enqueue(ErrandId id);
     void Dequeue(HopId hop);
+    /// The queue for a hop has another first errand, or none.
+    void NoteChange(HopId hop);
 
     /// Tell those that a round's workloads have an effect on.
     void NoteMoves();
@@ -124,6 +138,8 @@ class ErrandRunner
     void Advance(ErrandId id);
     void AddLoad(HopId hop, int32_t difference);
     void NoteReduce(ErrandId id);
+    /// Let a reduce know when the partial sum that it was merged into leaves the relay.
+    void NoteRelay(ErrandId id, NodeId server);
     /// A server's partial sum has left: with it, maybe, what others were to take on from there.
     void CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved);
     /// Look whether a reduce is over when its turn comes.
@@ -142,23 +158,24 @@ class ErrandRunner
     std::vector<ErrandId> m_firstChild;   //!< [chunk][server]: its first errand down the tree
     std::vector<ErrandId> m_nextChild;    //!< by errand: the next one that begins there
 
-    AllReduceState m_state;                   //!< how far all has come
-    uint32_t m_detour{0};                     //!< see ErrandOrder
-    bool m_isBusiestFirst{false};             //!< see ErrandOrder
-    std::vector<ErrandId> m_order;            //!< by place
-    std::vector<Progress> m_progress;         //!< by errand
-    std::vector<uint32_t> m_nPendingChildren; //!< [chunk][server]: children yet to send
-    std::vector<ErrandId> m_firstComing;      //!< [chunk][server]: first copy to come there
-    std::vector<ErrandId> m_firstRelayed;     //!< [chunk][server]: first reduce relayed there
-    std::vector<bool> m_isReleased;           //!< by chunk: its broadcasts may begin
-    std::vector<uint32_t> m_freeOut;          //!< by server: workloads it can still send
-    std::vector<uint32_t> m_freeIn;           //!< by server: workloads it can still receive
-    std::vector<std::vector<Place>> m_queues; //!< by hop: a heap of errands that are ready
-    std::vector<HopId> m_waitingHops;         //!< with a queue that is not empty
-    std::vector<bool> m_isWaiting;            //!< by hop: whether it is in m_waitingHops
-    std::vector<Head> m_heads;                //!< a heap of the queues of the present round
-    std::vector<ErrandId> m_setAside;         //!< taken from queues, not ready in this round
-    std::vector<ErrandId> m_moved;            //!< in this round
+    AllReduceState m_state;                    //!< how far all has come
+    uint32_t m_detour{0};                      //!< see ErrandOrder
+    bool m_isBusiestFirst{false};              //!< see ErrandOrder
+    std::vector<ErrandId> m_order;             //!< by place
+    std::vector<Progress> m_progress;          //!< by errand
+    std::vector<uint32_t> m_nPendingChildren;  //!< [chunk][server]: children yet to send
+    std::vector<ErrandId> m_firstComing;       //!< [chunk][server]: first copy to come there
+    std::vector<ErrandId> m_firstRelayed;      //!< [chunk][server]: first reduce relayed there
+    std::vector<bool> m_isReleased;            //!< by chunk: its broadcasts may begin
+    std::vector<uint32_t> m_freeOut;           //!< by server: workloads it can still send
+    std::vector<uint32_t> m_freeIn;            //!< by server: workloads it can still receive
+    std::vector<std::vector<Ticket>> m_queues; //!< by hop: a heap of errands that are ready
+    std::vector<HopId> m_changedHops;          //!< whose queues have changed since UpdateHeads
+    std::vector<bool> m_isChanged;             //!< by hop: whether it is in m_changedHops
+    std::vector<Head> m_heads;        //!< of all queues as they were at UpdateHeads, in order
+    std::vector<Head> m_newHeads;     //!< a heap of the heads that came up in this round
+    std::vector<ErrandId> m_setAside; //!< taken from queues, not ready in this round
+    std::vector<ErrandId> m_moved;    //!< in this round
     std::vector<std::pair<ChunkId, NodeId>> m_arrivals; //!< sums that servers have anew
     std::vector<std::pair<uint32_t, Place>> m_checks;   //!< a heap of reduces that may be over
     std::vector<ErrandId> m_laterChecks;                //!< the same, for the next round
