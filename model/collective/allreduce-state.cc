@@ -138,12 +138,6 @@ AllReduceState::IsLinkUp(LinkId link) const
     return !m_isDown[link];
 }
 
-uint32_t
-AllReduceState::GetCapacity(DirectedLinkId link) const
-{
-    return m_isDown[GetLinkId(link)] ? 0 : m_topology->GetCapacity(link);
-}
-
 std::vector<uint32_t>
 AllReduceState::GetCapacities() const
 {
@@ -153,13 +147,6 @@ AllReduceState::GetCapacities() const
         capacities[link] = m_isDown[GetLinkId(link)] ? 0 : capacities[link];
     }
     return capacities;
-}
-
-uint32_t
-AllReduceState::GetFreeCapacity(DirectedLinkId link) const
-{
-    const uint32_t capacity = GetCapacity(link);
-    return capacity - std::min(capacity, m_used[link]);
 }
 
 const BitMatrix&
@@ -229,6 +216,64 @@ AllReduceState::GetFingerprint(const Workload& workload)
     return hash;
 }
 
+template <typename Call>
+AllReduceState::Fault
+AllReduceState::FindPathFault(const Workload& workload, Call call) const
+{
+    const NodeRange& path = workload.path;
+    if (path.size() < 2)
+    {
+        return Fault::SHORT_PATH;
+    }
+    for (const NodeId node : path)
+    {
+        if (node >= m_topology->GetNNodes())
+        {
+            return Fault::UNKNOWN_NODE;
+        }
+    }
+    if (!m_topology->IsServer(path.front()) || !m_topology->IsServer(path.back()))
+    {
+        return Fault::ENDS_NOT_SERVERS;
+    }
+    if (path.front() == path.back())
+    {
+        return Fault::SAME_ENDS;
+    }
+    for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
+    {
+        if (node != path.begin() && m_topology->IsServer(*node))
+        {
+            return Fault::SERVER_INSIDE;
+        }
+        if (std::find(path.begin(), node, *node) != node)
+        {
+            return Fault::NODE_TWICE;
+        }
+        const auto link = m_topology->FindDirectedLink(*node, *(node + 1));
+        if (!link)
+        {
+            return Fault::NO_LINK;
+        }
+        if (m_isDown[GetLinkId(*link)])
+        {
+            return Fault::LINK_DOWN;
+        }
+        if (!m_areLinksShared && GetFreeCapacity(*link) == 0)
+        {
+            return Fault::LINK_FULL;
+        }
+        call(*link);
+    }
+    return Fault::NONE;
+}
+
+AllReduceState::Fault
+AllReduceState::FindPathFault(const Workload& workload) const
+{
+    return FindPathFault(workload, [](DirectedLinkId) {});
+}
+
 std::string
 AllReduceState::FindFault(const Workload& workload) const
 {
@@ -283,56 +328,6 @@ bool
 AllReduceState::IsLegal(const Workload& workload) const
 {
     return FindPathFault(workload) == Fault::NONE && FindDataFault(workload) == Fault::NONE;
-}
-
-AllReduceState::Fault
-AllReduceState::FindPathFault(const Workload& workload) const
-{
-    const NodeRange& path = workload.path;
-    if (path.size() < 2)
-    {
-        return Fault::SHORT_PATH;
-    }
-    for (const NodeId node : path)
-    {
-        if (node >= m_topology->GetNNodes())
-        {
-            return Fault::UNKNOWN_NODE;
-        }
-    }
-    if (!m_topology->IsServer(path.front()) || !m_topology->IsServer(path.back()))
-    {
-        return Fault::ENDS_NOT_SERVERS;
-    }
-    if (path.front() == path.back())
-    {
-        return Fault::SAME_ENDS;
-    }
-    for (const NodeId* node = path.begin(); node + 1 != path.end(); ++node)
-    {
-        if (node != path.begin() && m_topology->IsServer(*node))
-        {
-            return Fault::SERVER_INSIDE;
-        }
-        if (std::find(path.begin(), node, *node) != node)
-        {
-            return Fault::NODE_TWICE;
-        }
-        const auto link = m_topology->FindDirectedLink(*node, *(node + 1));
-        if (!link)
-        {
-            return Fault::NO_LINK;
-        }
-        if (m_isDown[GetLinkId(*link)])
-        {
-            return Fault::LINK_DOWN;
-        }
-        if (!m_areLinksShared && GetFreeCapacity(*link) == 0)
-        {
-            return Fault::LINK_FULL;
-        }
-    }
-    return Fault::NONE;
 }
 
 AllReduceState::Fault
@@ -425,11 +420,30 @@ AllReduceState::FindApartUnits(ChunkId chunk, NodeId server) const
 AllReduceState::FlightId
 AllReduceState::Start(const Workload& workload)
 {
-    if (!IsLegal(workload))
+    if (!TryStart(workload))
     {
         FailInput(Describe(workload), ": ", FindFault(workload));
     }
+    return m_flights.size() - 1;
+}
+
+bool
+AllReduceState::TryStart(const Workload& workload)
+{
     Flight flight{};
+    flight.firstLink = m_flightLinks.size();
+    const Fault pathFault =
+        FindPathFault(workload, [this](DirectedLinkId link) { m_flightLinks.push_back(link); });
+    if (pathFault != Fault::NONE || FindDataFault(workload) != Fault::NONE)
+    {
+        m_flightLinks.resize(flight.firstLink);
+        return false;
+    }
+    flight.nLinks = m_flightLinks.size() - flight.firstLink;
+    for (uint32_t i = 0; i < flight.nLinks; ++i)
+    {
+        ++m_used[m_flightLinks[flight.firstLink + i]];
+    }
     flight.chunk = workload.chunk;
     flight.kind = workload.kind;
     flight.isActive = true;
@@ -438,22 +452,10 @@ AllReduceState::Start(const Workload& workload)
     flight.fingerprint = GetFingerprint(workload);
     flight.contributors.assign(workload.contributors.begin(), workload.contributors.end());
     std::sort(flight.contributors.begin(), flight.contributors.end());
-    Reserve(flight, workload);
     TakeFromSender(flight);
     m_flights.push_back(std::move(flight));
     ++m_nActive;
-    return m_flights.size() - 1;
-}
-
-void
-AllReduceState::Reserve(Flight& flight, const Workload& workload)
-{
-    flight.firstLink = m_flightLinks.size();
-    ForEachLink(*m_topology, workload.path, [&](DirectedLinkId link) {
-        ++m_used[link];
-        m_flightLinks.push_back(link);
-    });
-    flight.nLinks = m_flightLinks.size() - flight.firstLink;
+    return true;
 }
 
 void

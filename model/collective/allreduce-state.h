@@ -10,6 +10,7 @@
 
 #include "ns3/allreduce-topology.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -93,7 +94,10 @@ class AllReduceState
      * @param link a directed link
      * @return how many workloads it carries at once; 0 if it is down
      */
-    uint32_t GetCapacity(DirectedLinkId link) const;
+    uint32_t GetCapacity(DirectedLinkId link) const
+    {
+        return m_isDown[GetLinkId(link)] ? 0 : m_topology->GetCapacity(link);
+    }
 
     /// @return by directed link: how many workloads it carries at once; 0 if it is down
     std::vector<uint32_t> GetCapacities() const;
@@ -102,7 +106,11 @@ class AllReduceState
      * @param link a directed link
      * @return how many more workloads it can carry now
      */
-    uint32_t GetFreeCapacity(DirectedLinkId link) const;
+    uint32_t GetFreeCapacity(DirectedLinkId link) const
+    {
+        const uint32_t capacity = GetCapacity(link);
+        return capacity - std::min(capacity, m_used[link]);
+    }
 
     /// @return [server][chunk]: holds contributions that it has to send on, or collects as root
     const BitMatrix& GetPartials() const;
@@ -168,6 +176,14 @@ class AllReduceState
     FlightId Start(const Workload& workload);
 
     /**
+     * Begin a workload if it is legal, to end with EndRound.
+     *
+     * @param workload a workload
+     * @return whether it has begun
+     */
+    bool TryStart(const Workload& workload);
+
+    /**
      * A workload's data has arrived, and is merged or copied.
      *
      * @param flight what Start returned
@@ -212,12 +228,14 @@ class AllReduceState
     /// What is wrong with a workload.
     enum class Fault;
 
+    /// @param call gets the directed links of the path, up to the first that is wrong
+    template <typename Call>
+    Fault FindPathFault(const Workload& workload, Call call) const;
     Fault FindPathFault(const Workload& workload) const;
     Fault FindDataFault(const Workload& workload) const;
     Fault FindContributorFault(const Workload& workload) const;
     bool IsOwnContributionApart(NodeId server, ChunkId chunk) const;
     std::vector<std::size_t> FindApartUnits(ChunkId chunk, NodeId server) const;
-    void Reserve(Flight& flight, const Workload& workload);
     void Release(Flight& flight);
     void TakeFromSender(Flight& flight);
     void GiveBackToSender(Flight& flight);

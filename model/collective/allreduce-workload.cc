@@ -22,18 +22,6 @@ operator==(const Workload& x, const Workload& y)
            x.contributors == y.contributors;
 }
 
-std::size_t
-WorkloadList::GetSize() const
-{
-    return m_entries.size();
-}
-
-bool
-WorkloadList::IsEmpty() const
-{
-    return m_entries.empty();
-}
-
 Workload
 WorkloadList::Get(std::size_t index) const
 {

@@ -71,10 +71,16 @@ class WorkloadList
 {
   public:
     /// @return the number of workloads
-    std::size_t GetSize() const;
+    std::size_t GetSize() const
+    {
+        return m_entries.size();
+    }
 
     /// @return whether there is no workload
-    bool IsEmpty() const;
+    bool IsEmpty() const
+    {
+        return m_entries.empty();
+    }
 
     /**
      * @param index below GetSize()

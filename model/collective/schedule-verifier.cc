@@ -347,7 +347,6 @@ class ChunkReplay
             return false;
         }
         Sum sum;
-        sum.members.assign((m_nServers + 63) / 64, 0);
         const bool isGood = workload.contributors.empty() ? TakeAll(source, sum, place)
                                                           : TakeNamed(workload, sum, place);
         if (isGood)
@@ -378,9 +377,10 @@ class ChunkReplay
             }
             return false;
         }
-        for (const Sum& part : m_held[source])
+        sum = std::move(m_held[source].front());
+        for (std::size_t i = 1; i < m_held[source].size(); ++i)
         {
-            sum.Merge(part);
+            sum.Merge(m_held[source][i]);
         }
         m_held[source].clear();
         m_sentInRound[source] = place.round;
@@ -390,6 +390,7 @@ class ChunkReplay
     bool TakeNamed(const Workload& workload, Sum& sum, Place place)
     {
         const NodeId source = workload.GetSource();
+        sum.members.assign((m_nServers + 63) / 64, 0);
         Sum named;
         named.members = sum.members;
         for (const NodeId contributor : workload.contributors)
@@ -480,8 +481,10 @@ class ChunkReplay
 
     void EndRound()
     {
+        bool hasRootMore = false;
         for (auto& [target, sum] : m_arrivals)
         {
+            hasRootMore |= target == m_root;
             auto& parts = m_held[target];
             const auto own = std::find_if(parts.begin(), parts.end(), [](const Sum& part) {
                 return !part.isApart;
@@ -499,7 +502,7 @@ class ChunkReplay
         {
             m_hasFinal[target] = true;
         }
-        if (!m_isFinal && !m_arrivals.empty() && m_held[m_root][0].Count() == m_nServers)
+        if (!m_isFinal && hasRootMore && m_held[m_root][0].Count() == m_nServers)
         {
             m_isFinal = true;
             m_hasFinal[m_root] = true;

@@ -96,7 +96,7 @@ Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const Workload workload = round.Get(i);
-            if (!state.IsLegal(workload))
+            if (!state.TryStart(workload))
             {
                 FailInput(name,
                           ", round ",
@@ -106,7 +106,6 @@ Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress
                           ": ",
                           state.FindFault(workload));
             }
-            state.Start(workload);
         }
         state.EndRound();
         schedule.rounds.push_back(std::move(round));

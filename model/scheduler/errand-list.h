@@ -50,7 +50,7 @@ class ErrandList
 {
   public:
     /**
-     * @param state the beginning of an AllReduce, which must outlive the list
+     * @param state the beginning of an AllReduce
      * @param trees a tree for each chunk
      * @param preferred paths to be tried first, which must outlive the list
      */
@@ -117,11 +117,11 @@ class ErrandList
     void AddTree(ChunkId chunk, const FlowTree& tree);
     void Add(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to, uint32_t urgency);
 
-    const std::vector<NodeId>& m_roots; //!< by chunk
-    uint32_t m_nServers;                //!< number of servers
-    HopTable m_hops;                    //!< of all ways
-    std::vector<Errand> m_errands;      //!< by chunk and server, the reduce before the broadcast
-    std::vector<HopId> m_ways;          //!< the hops of all errands, one errand after another
+    std::vector<NodeId> m_roots;   //!< by chunk
+    uint32_t m_nServers;           //!< number of servers
+    HopTable m_hops;               //!< of all ways
+    std::vector<Errand> m_errands; //!< by chunk and server, the reduce before the broadcast
+    std::vector<HopId> m_ways;     //!< the hops of all errands, one errand after another
 };
 
 } // namespace ns3::allreduce

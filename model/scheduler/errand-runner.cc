@@ -16,8 +16,7 @@ namespace ns3::allreduce
 ErrandRunner::ErrandRunner(const AllReduceState& state,
                            const std::vector<FlowTree>& trees,
                            const PreferredPaths& preferred)
-    : m_start(state),
-      m_trees(trees),
+    : m_trees(trees),
       m_nServers(state.GetTopology().GetNServers()),
       m_errands(state, trees, preferred),
       m_state(state)
@@ -33,8 +32,9 @@ ErrandRunner::GetNErrands() const
 }
 
 std::vector<WorkloadList>
-ErrandRunner::Run(const ErrandOrder& order, std::size_t mostRounds)
+ErrandRunner::Run(const AllReduceState& start, const ErrandOrder& order, std::size_t mostRounds)
 {
+    m_state = start;
     Begin(order);
     std::vector<WorkloadList> rounds;
     while (!m_state.IsDone())
@@ -96,10 +96,10 @@ ErrandRunner::CountPorts()
     m_portsIn.assign(m_nServers, 0);
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        for (const Topology::Port& port : m_start.GetTopology().GetPorts(server))
+        for (const Topology::Port& port : m_state.GetTopology().GetPorts(server))
         {
-            m_portsOut[server] += m_start.GetCapacity(port.out);
-            m_portsIn[server] += m_start.GetCapacity(Reverse(port.out));
+            m_portsOut[server] += m_state.GetCapacity(port.out);
+            m_portsIn[server] += m_state.GetCapacity(Reverse(port.out));
         }
     }
 }
@@ -130,7 +130,6 @@ ErrandRunner::ListChildren()
 void
 ErrandRunner::Begin(const ErrandOrder& order)
 {
-    m_state = m_start;
     m_detour = order.detour;
     m_isBusiestFirst = order.isBusiestFirst;
     m_order = m_errands.Sort(order);
@@ -323,6 +322,10 @@ ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
     {
         return false;
     }
+    if (!m_errands.GetHops().FindPath(id, m_state, m_detour, m_path))
+    {
+        return false;
+    }
     const ErrandId errand = m_queues[id].front().errand;
     if (m_progress[errand].hop != id)
     {
@@ -334,10 +337,6 @@ ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
         Dequeue(id);
         m_setAside.push_back(errand);
         return true;
-    }
-    if (!m_errands.GetHops().FindPath(id, m_state, m_detour, m_path))
-    {
-        return false;
     }
     Dequeue(id);
     Start(errand, round);

@@ -34,7 +34,7 @@ class ErrandRunner
 {
   public:
     /**
-     * @param state the beginning of an AllReduce, which must outlive the runner
+     * @param state the beginning of an AllReduce
      * @param trees a tree for each chunk, which must outlive the runner
      * @param preferred paths to be tried first, which must outlive the runner
      */
@@ -46,11 +46,14 @@ class ErrandRunner
     std::size_t GetNErrands() const;
 
     /**
+     * @param start where to begin: with nothing reduced, or all
      * @param order which errands go first
      * @param mostRounds give up when there would be so many; 0: never
      * @return the rounds, or none if there were too many
      */
-    std::vector<WorkloadList> Run(const ErrandOrder& order, std::size_t mostRounds);
+    std::vector<WorkloadList> Run(const AllReduceState& start,
+                                  const ErrandOrder& order,
+                                  std::size_t mostRounds);
 
   private:
     /// A place in the order of errands: smaller is earlier.
@@ -148,7 +151,6 @@ class ErrandRunner
     bool IsReduceOver(ErrandId id) const;
     void EndReduce(ErrandId id);
 
-    const AllReduceState& m_start;        //!< the beginning
     const std::vector<FlowTree>& m_trees; //!< by chunk
     uint32_t m_nServers;                  //!< number of servers
     ErrandList m_errands;                 //!< what is to do

@@ -18,17 +18,13 @@ namespace
 {
 
 /**
+ * @param runner carries out the errands of all trees
  * @param state where to begin
- * @param trees a tree for each chunk
- * @param preferred paths to be tried first
  * @param mostRounds give up when there are so many; 0: never
  * @return the shortest of several schedules, or none if all have too many rounds
  */
 std::vector<WorkloadList>
-TryOrders(const AllReduceState& state,
-          const std::vector<FlowTree>& trees,
-          const PreferredPaths& preferred,
-          std::size_t mostRounds)
+TryOrders(ErrandRunner& runner, const AllReduceState& state, std::size_t mostRounds)
 {
     constexpr std::size_t MOST_WORK = 200'000; // errands times orders: about a second
     const ErrandOrder orders[] = {
@@ -45,18 +41,17 @@ TryOrders(const AllReduceState& state,
         {true, true, 2, 6},
         {true, true, 2, 7},
     };
-    ErrandRunner scheduler(state, trees, preferred);
     std::vector<WorkloadList> best;
     std::size_t work = 0;
     for (const ErrandOrder& order : orders)
     {
-        std::vector<WorkloadList> rounds = scheduler.Run(order, mostRounds);
+        std::vector<WorkloadList> rounds = runner.Run(state, order, mostRounds);
         if (!rounds.empty())
         {
             best = std::move(rounds);
             mostRounds = best.size();
         }
-        work += scheduler.GetNErrands();
+        work += runner.GetNErrands();
         if (work > MOST_WORK)
         {
             break;
@@ -72,7 +67,8 @@ ScheduleFlowTrees(const AllReduceState& state,
                   const std::vector<FlowTree>& trees,
                   const PreferredPaths& preferred)
 {
-    std::vector<WorkloadList> forwards = TryOrders(state, trees, preferred, 0);
+    ErrandRunner runner(state, trees, preferred);
+    std::vector<WorkloadList> forwards = TryOrders(runner, state, 0);
     const bool isSymmetric = std::all_of(trees.begin(), trees.end(), [](const FlowTree& tree) {
         return tree.isMerging && tree.reduceTo == tree.broadcastFrom;
     });
@@ -82,8 +78,7 @@ ScheduleFlowTrees(const AllReduceState& state,
     }
     // The broadcast along the same trees, mirrored, is a reduce along them.
     const auto reduced = AllReduceState::MakeReduced(state.GetTopology(), state.GetRoots());
-    std::vector<WorkloadList> broadcast =
-        TryOrders(reduced, trees, preferred, (forwards.size() + 1) / 2);
+    std::vector<WorkloadList> broadcast = TryOrders(runner, reduced, (forwards.size() + 1) / 2);
     if (broadcast.empty())
     {
         return forwards;

@@ -85,14 +85,13 @@ HopTable::FindOrAdd(NodeId from, uint32_t place)
     name = m_hops.size();
     const NodeId to = m_graph.GetNeighbors(from)[place];
     const uint32_t nLinks = m_graph.GetNLinks(from, to);
-    Path path;
-    m_search.Find(
-        from,
-        to,
-        nLinks,
-        [](DirectedLinkId) { return true; },
-        path);
-    Hop hop{from, to, nLinks, m_paths.Add(FindLinks(m_topology, path)), NO_PATH};
+    const auto hasRoom = [](DirectedLinkId) { return true; };
+    m_search.Find(from, to, nLinks, hasRoom, m_found);
+    const std::vector<DirectedLinkId> links = FindLinks(m_topology, m_found);
+    Hop hop{from, to, nLinks, m_paths.Add(links), NO_PATH, NO_LINK, NO_LINK};
+    // Searches begin at the server that the link belongs to: they end soon if it has no other.
+    hop.out = HasPathWithout(links.front(), from, to) ? NO_LINK : links.front();
+    hop.in = HasPathWithout(links.back(), to, from) ? NO_LINK : links.back();
     const auto preferred = m_preferred.find({from, to});
     if (preferred != m_preferred.end())
     {
@@ -103,9 +102,21 @@ HopTable::FindOrAdd(NodeId from, uint32_t place)
 }
 
 bool
+HopTable::HasPathWithout(DirectedLinkId link, NodeId from, NodeId to)
+{
+    const auto isOther = [&](DirectedLinkId other) { return GetLinkId(other) != GetLinkId(link); };
+    return m_search.Find(from, to, SwitchPathSearch::ANY_LENGTH, isOther, m_found);
+}
+
+bool
 HopTable::FindPath(HopId name, const AllReduceState& state, uint32_t detour, Path& path)
 {
     const Hop& hop = m_hops[name];
+    if ((hop.out != NO_LINK && state.GetFreeCapacity(hop.out) == 0) ||
+        (hop.in != NO_LINK && state.GetFreeCapacity(hop.in) == 0))
+    {
+        return false;
+    }
     if (hop.preferred != NO_PATH && HasRoom(hop.preferred, state))
     {
         m_paths.GetNodes(hop.preferred, path);

@@ -25,11 +25,13 @@ using HopId = uint32_t;
 /// A step that one workload takes: from a server to another, over switches.
 struct Hop
 {
-    NodeId from;      //!< the sending server
-    NodeId to;        //!< the receiving server
-    uint32_t nLinks;  //!< links of a shortest path
-    PathId usual;     //!< the path that a search finds while all links have room
-    PathId preferred; //!< a path to be tried before, or HopTable::NO_PATH
+    NodeId from;        //!< the sending server
+    NodeId to;          //!< the receiving server
+    uint32_t nLinks;    //!< links of a shortest path
+    PathId usual;       //!< the path that a search finds while all links have room
+    PathId preferred;   //!< a path to be tried before, or HopTable::NO_PATH
+    DirectedLinkId out; //!< the link that every path begins with, or HopTable::NO_LINK
+    DirectedLinkId in;  //!< the link that every path ends with, or HopTable::NO_LINK
 };
 
 /**
@@ -42,6 +44,8 @@ class HopTable
   public:
     /// Stands for no path.
     static constexpr PathId NO_PATH = ~PathId{0};
+    /// Stands for no link.
+    static constexpr DirectedLinkId NO_LINK = ~DirectedLinkId{0};
 
     /**
      * @param topology the network, which must outlive the table
@@ -96,6 +100,8 @@ class HopTable
     HopId FindOrAdd(NodeId from, uint32_t place);
     /// @return the best relay's place among the neighbors of a server
     uint32_t ChooseNeighbor(NodeId from, NodeId to, const std::vector<uint32_t>& hopsTo) const;
+    /// @return whether a path between two servers does without a link, in either direction
+    bool HasPathWithout(DirectedLinkId link, NodeId from, NodeId to);
     /// @return whether all links of a path have room
     bool HasRoom(PathId path, const AllReduceState& state) const;
 
@@ -105,6 +111,7 @@ class HopTable
     SwitchPathSearch m_search;                   //!< finds paths
     PathTable m_paths;                           //!< of the hops
     std::vector<Hop> m_hops;                     //!< by name
+    Path m_found;                                //!< a path that a search has found
     std::vector<std::vector<HopId>> m_names;     //!< by server and place among its neighbors
     std::vector<std::vector<uint32_t>> m_hopsTo; //!< by target: hops from each server, when needed
     std::vector<uint32_t> m_nRelayed;            //!< by server: ways that it is a relay on

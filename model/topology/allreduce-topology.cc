@@ -69,36 +69,6 @@ Topology::GetName() const
     return m_name;
 }
 
-uint32_t
-Topology::GetNServers() const
-{
-    return m_nServers;
-}
-
-uint32_t
-Topology::GetNSwitches() const
-{
-    return m_nSwitches;
-}
-
-uint32_t
-Topology::GetNNodes() const
-{
-    return m_nServers + m_nSwitches;
-}
-
-uint32_t
-Topology::GetNLinks() const
-{
-    return m_links.size();
-}
-
-uint32_t
-Topology::GetNDirectedLinks() const
-{
-    return 2 * m_links.size();
-}
-
 const std::vector<Link>&
 Topology::GetLinks() const
 {

@@ -114,15 +114,34 @@ class Topology
     const std::string& GetName() const;
 
     /// @return the number of servers
-    uint32_t GetNServers() const;
+    uint32_t GetNServers() const
+    {
+        return m_nServers;
+    }
+
     /// @return the number of switches
-    uint32_t GetNSwitches() const;
+    uint32_t GetNSwitches() const
+    {
+        return m_nSwitches;
+    }
+
     /// @return the number of servers and switches
-    uint32_t GetNNodes() const;
+    uint32_t GetNNodes() const
+    {
+        return m_nServers + m_nSwitches;
+    }
+
     /// @return the number of full-duplex links
-    uint32_t GetNLinks() const;
+    uint32_t GetNLinks() const
+    {
+        return m_links.size();
+    }
+
     /// @return the number of directed links, twice that of links
-    uint32_t GetNDirectedLinks() const;
+    uint32_t GetNDirectedLinks() const
+    {
+        return 2 * m_links.size();
+    }
 
     /**
      * @param node a node
