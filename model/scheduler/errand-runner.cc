@@ -53,10 +53,16 @@ ErrandRunner::Run(const AllReduceState& start, const ErrandOrder& order, std::si
     return rounds;
 }
 
-std::size_t
-ErrandRunner::GetIndex(ChunkId chunk, NodeId server) const
+ErrandRunner::Spot&
+ErrandRunner::GetSpot(ChunkId chunk, NodeId server)
 {
-    return std::size_t{chunk} * m_nServers + server;
+    return m_spots[std::size_t{chunk} * m_nServers + server];
+}
+
+const ErrandRunner::Spot&
+ErrandRunner::GetSpot(ChunkId chunk, NodeId server) const
+{
+    return m_spots[std::size_t{chunk} * m_nServers + server];
 }
 
 uint32_t
@@ -107,24 +113,22 @@ ErrandRunner::CountPorts()
 void
 ErrandRunner::ListChildren()
 {
-    m_nChildren.assign(m_trees.size() * m_nServers, 0);
-    m_firstChild.assign(m_nChildren.size(), NO_ERRAND);
+    m_spots.assign(m_trees.size() * m_nServers, {0, NO_ERRAND, NO_ERRAND, NO_ERRAND});
     m_nextChild.assign(m_errands.GetSize(), NO_ERRAND);
     for (ErrandId id = 0; id < m_errands.GetSize(); ++id)
     {
         const Errand& errand = m_errands.Get(id);
         if (errand.kind == WorkloadKind::REDUCE)
         {
-            ++m_nChildren[GetIndex(errand.chunk, m_errands.GetEnd(errand))];
+            ++GetSpot(errand.chunk, m_errands.GetEnd(errand)).nPending;
         }
         else
         {
-            ErrandId& first =
-                m_firstChild[GetIndex(errand.chunk, m_errands.GetHop(errand, 0).from)];
-            m_nextChild[id] = first;
-            first = id;
+            ErrandId& first = GetSpot(errand.chunk, m_errands.GetHop(errand, 0).from).firstChild;
+            m_nextChild[id] = std::exchange(first, id);
         }
     }
+    m_firstSpots = m_spots;
 }
 
 void
@@ -134,9 +138,7 @@ ErrandRunner::Begin(const ErrandOrder& order)
     m_isBusiestFirst = order.isBusiestFirst;
     m_order = m_errands.Sort(order);
     m_progress.resize(m_order.size());
-    m_nPendingChildren = m_nChildren;
-    m_firstComing.assign(m_nChildren.size(), NO_ERRAND);
-    m_firstRelayed.assign(m_nChildren.size(), NO_ERRAND);
+    m_spots = m_firstSpots;
     m_isReleased.assign(m_trees.size(), false);
     m_queues.assign(m_errands.GetHops().GetSize(), {});
     m_changedHops.clear();
@@ -174,7 +176,7 @@ ErrandRunner::BeginErrand(ErrandId id)
         return;
     }
     else if (!m_trees[errand.chunk].isMerging ||
-             m_nChildren[GetIndex(errand.chunk, m_errands.GetHop(errand, 0).from)] == 0)
+             GetSpot(errand.chunk, m_errands.GetHop(errand, 0).from).nPending == 0)
     {
         Enqueue(id);
     }
@@ -458,7 +460,7 @@ ErrandRunner::ReleaseIfFinal(ChunkId chunk)
 void
 ErrandRunner::EnqueueChildren(ChunkId chunk, NodeId server)
 {
-    for (ErrandId id = m_firstChild[GetIndex(chunk, server)]; id != NO_ERRAND; id = m_nextChild[id])
+    for (ErrandId id = GetSpot(chunk, server).firstChild; id != NO_ERRAND; id = m_nextChild[id])
     {
         if (m_progress[id].nDone == 0)
         {
@@ -472,7 +474,7 @@ ErrandRunner::ExpectCopy(ErrandId id)
 {
     const Errand& errand = m_errands.Get(id);
     const NodeId server = m_errands.GetHops().Get(m_progress[id].hop).to;
-    ErrandId& first = m_firstComing[GetIndex(errand.chunk, server)];
+    ErrandId& first = GetSpot(errand.chunk, server).firstComing;
     m_progress[id].nextInList = first;
     first = id;
 }
@@ -480,7 +482,7 @@ ErrandRunner::ExpectCopy(ErrandId id)
 void
 ErrandRunner::SkipHopsTo(ChunkId chunk, NodeId server)
 {
-    ErrandId id = std::exchange(m_firstComing[GetIndex(chunk, server)], NO_ERRAND);
+    ErrandId id = std::exchange(GetSpot(chunk, server).firstComing, NO_ERRAND);
     while (id != NO_ERRAND)
     {
         const ErrandId next = m_progress[id].nextInList;
@@ -557,7 +559,7 @@ ErrandRunner::NoteRelay(ErrandId id, NodeId server)
     Progress& progress = m_progress[id];
     if (progress.hop != NO_HOP)
     {
-        ErrandId& first = m_firstRelayed[GetIndex(m_errands.Get(id).chunk, server)];
+        ErrandId& first = GetSpot(m_errands.Get(id).chunk, server).firstRelayed;
         progress.nextInList = first;
         first = id;
     }
@@ -571,7 +573,7 @@ ErrandRunner::CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved)
     {
         Check(own);
     }
-    ErrandId* link = &m_firstRelayed[GetIndex(chunk, server)];
+    ErrandId* link = &GetSpot(chunk, server).firstRelayed;
     while (*link != NO_ERRAND)
     {
         Progress& progress = m_progress[*link];
@@ -621,8 +623,7 @@ ErrandRunner::IsReduceOver(ErrandId id) const
     // What a relay merged into its own partial sum may have gone on with that; and what passed the
     // root has been collected there.
     const NodeId here = m_errands.GetHop(errand, nDone).from;
-    const bool waitsForChildren =
-        nDone == 0 && m_nPendingChildren[GetIndex(errand.chunk, here)] > 0;
+    const bool waitsForChildren = nDone == 0 && GetSpot(errand.chunk, here).nPending > 0;
     const bool wasTaken = m_trees[errand.chunk].isMerging && !waitsForChildren &&
                           !m_state.GetPartials().Test(here, errand.chunk);
     return wasTaken || here == m_state.GetRoots()[errand.chunk];
@@ -639,7 +640,7 @@ ErrandRunner::EndReduce(ErrandId id)
         AddLoad(m_errands.GetHopId(errand, hop), -1);
     }
     const NodeId parent = m_errands.GetEnd(errand);
-    const uint32_t nPending = --m_nPendingChildren[GetIndex(errand.chunk, parent)];
+    const uint32_t nPending = --GetSpot(errand.chunk, parent).nPending;
     if (nPending > 0 || !m_trees[errand.chunk].isMerging ||
         parent == m_state.GetRoots()[errand.chunk])
     {

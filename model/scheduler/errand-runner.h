@@ -68,6 +68,15 @@ class ErrandRunner
         ErrandId nextInList; //!< the next one of those that wait for the same, or NO_ERRAND
     };
 
+    /// What waits for the data of a chunk at a server.
+    struct Spot
+    {
+        uint32_t nPending;     //!< children yet to send their partial sums
+        ErrandId firstChild;   //!< the first errand that begins there, down the tree
+        ErrandId firstComing;  //!< the first errand that brings the final sum there
+        ErrandId firstRelayed; //!< the first reduce that is relayed there
+    };
+
     /// An errand that waits in a queue.
     struct Ticket
     {
@@ -98,7 +107,8 @@ class ErrandRunner
     static constexpr HopId NO_HOP = ~HopId{0};
     static constexpr ErrandId NO_ERRAND = ~ErrandId{0};
 
-    std::size_t GetIndex(ChunkId chunk, NodeId server) const;
+    Spot& GetSpot(ChunkId chunk, NodeId server);
+    const Spot& GetSpot(ChunkId chunk, NodeId server) const;
     /// @return by load, in this round; smaller is earlier
     uint32_t GetRank(ErrandId errand) const;
     /// @return whether one errand comes before another in this round
@@ -156,8 +166,8 @@ class ErrandRunner
     ErrandList m_errands;                 //!< what is to do
     std::vector<uint32_t> m_portsOut;     //!< by server: workloads it can send in a round
     std::vector<uint32_t> m_portsIn;      //!< by server: workloads it can receive in a round
-    std::vector<uint32_t> m_nChildren;    //!< [chunk][server]: children in the reduce tree
-    std::vector<ErrandId> m_firstChild;   //!< [chunk][server]: its first errand down the tree
+    std::vector<Spot> m_firstSpots;       //!< [chunk][server]: at the beginning
+    std::vector<Spot> m_spots;            //!< [chunk][server]
     std::vector<ErrandId> m_nextChild;    //!< by errand: the next one that begins there
 
     AllReduceState m_state;                    //!< how far all has come
@@ -165,9 +175,6 @@ class ErrandRunner
     bool m_isBusiestFirst{false};              //!< see ErrandOrder
     std::vector<ErrandId> m_order;             //!< by place
     std::vector<Progress> m_progress;          //!< by errand
-    std::vector<uint32_t> m_nPendingChildren;  //!< [chunk][server]: children yet to send
-    std::vector<ErrandId> m_firstComing;       //!< [chunk][server]: first copy to come there
-    std::vector<ErrandId> m_firstRelayed;      //!< [chunk][server]: first reduce relayed there
     std::vector<bool> m_isReleased;            //!< by chunk: its broadcasts may begin
     std::vector<uint32_t> m_freeOut;           //!< by server: workloads it can still send
     std::vector<uint32_t> m_freeIn;            //!< by server: workloads it can still receive
