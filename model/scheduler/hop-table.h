@@ -64,6 +64,21 @@ class HopTable
      */
     void AppendWay(NodeId from, NodeId to, std::vector<HopId>& way);
 
+    /**
+     * Name a hop.
+     *
+     * @param from its sender
+     * @param place of its receiver among the sender's neighbors in GetGraph()
+     * @return its name
+     */
+    HopId FindOrAdd(NodeId from, uint32_t place);
+
+    /// @return who can send to whom
+    const ServerGraph& GetGraph() const
+    {
+        return m_graph;
+    }
+
     /// @return the number of hops that have a name
     std::size_t GetSize() const
     {
@@ -96,8 +111,6 @@ class HopTable
   private:
     static constexpr HopId NO_HOP = ~HopId{0};
 
-    /// @return the hop's name @param from its sender @param place of its receiver as a neighbor
-    HopId FindOrAdd(NodeId from, uint32_t place);
     /// @return the best relay's place among the neighbors of a server
     uint32_t ChooseNeighbor(NodeId from, NodeId to, const std::vector<uint32_t>& hopsTo) const;
     /// @return whether a path between two servers does without a link, in either direction

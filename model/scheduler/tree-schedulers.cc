@@ -5,16 +5,12 @@
 #include "flow-tree.h"
 #include "planned-scheduler.h"
 #include "ring-order.h"
-#include "server-graph.h"
+#include "shortest-path-broadcast.h"
 
-#include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
-#include "ns3/topology-metrics.h"
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
-#include <random>
 
 namespace ns3::allreduce
 {
@@ -32,158 +28,6 @@ MakeSymmetricTree(std::vector<NodeId> parent, bool isMerging)
     tree.isMerging = isMerging;
     return tree;
 }
-
-/**
- * Broadcasts every chunk from its root along a shortest-path tree that grows with the schedule: a
- * server gets the chunk from a server nearby that is closer to the root (or, with a detour, not
- * farther from it), whichever of these has it and can be reached first.
- */
-class ShortestPathBroadcast
-{
-  public:
-    /**
-     * @param state the network and the roots
-     * @param seed decides between equal deliveries
-     * @param detour links more than to the nearest sender that there may be to another
-     * @param isNearestFirst whether servers near a root come first: others wait for them
-     */
-    ShortestPathBroadcast(const AllReduceState& state,
-                          uint64_t seed,
-                          uint32_t detour,
-                          bool isNearestFirst)
-        : m_state(AllReduceState::MakeReduced(state.GetTopology(), state.GetRoots())),
-          m_nServers(state.GetTopology().GetNServers()),
-          m_graph(state.GetTopology()),
-          m_search(state.GetTopology()),
-          m_random(seed),
-          m_detour(detour),
-          m_isNearestFirst(isNearestFirst)
-    {
-        for (NodeId server = 0; server < m_nServers; ++server)
-        {
-            m_distance.push_back(ComputeDistances(state.GetTopology(), server));
-        }
-        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
-        {
-            AddDeliveries(chunk);
-        }
-    }
-
-    std::vector<WorkloadList> Run()
-    {
-        std::vector<WorkloadList> rounds;
-        while (!m_state.IsDone())
-        {
-            rounds.push_back(MakeRound());
-        }
-        return rounds;
-    }
-
-  private:
-    /// A server that a chunk has to reach.
-    struct Delivery
-    {
-        NodeId server;     //!< the server
-        ChunkId chunk;     //!< the chunk
-        uint32_t distance; //!< of the server from the chunk's root
-        uint32_t tie;      //!< decides between equal ones
-    };
-
-    void AddDeliveries(ChunkId chunk)
-    {
-        const NodeId root = m_state.GetRoots()[chunk];
-        for (NodeId server = 0; server < m_nServers; ++server)
-        {
-            if (m_distance[root][server] == UNREACHABLE)
-            {
-                FailInput("server ", server, " cannot reach server ", root);
-            }
-            if (server != root)
-            {
-                m_deliveries.push_back({server, chunk, m_distance[root][server], 0});
-            }
-        }
-    }
-
-    WorkloadList MakeRound()
-    {
-        for (Delivery& delivery : m_deliveries)
-        {
-            delivery.tie = m_random();
-        }
-        std::sort(m_deliveries.begin(), m_deliveries.end(), [this](const auto& x, const auto& y) {
-            return m_isNearestFirst && x.distance != y.distance ? x.distance < y.distance
-                                                                : x.tie < y.tie;
-        });
-        WorkloadList round;
-        m_deliveries.erase(
-            std::remove_if(m_deliveries.begin(),
-                           m_deliveries.end(),
-                           [&](const Delivery& delivery) { return Deliver(delivery, round); }),
-            m_deliveries.end());
-        m_state.EndRound();
-        return round;
-    }
-
-    bool HasRoom(NodeId receiver) const
-    {
-        const auto ports = m_state.GetTopology().GetPorts(receiver);
-        return std::any_of(ports.begin(), ports.end(), [&](const Topology::Port& port) {
-            return m_state.GetFreeCapacity(Reverse(port.out)) > 0;
-        });
-    }
-
-    /// @return whether the delivery could be made in this round
-    bool Deliver(const Delivery& delivery, WorkloadList& round)
-    {
-        if (!HasRoom(delivery.server))
-        {
-            return false;
-        }
-        const std::vector<uint32_t>& distance = m_distance[m_state.GetRoots()[delivery.chunk]];
-        uint32_t mostLinks = UNREACHABLE;
-        for (const NodeId sender : m_graph.GetNeighbors(delivery.server))
-        {
-            const uint32_t links = m_graph.GetNLinks(delivery.server, sender);
-            if (links > mostLinks)
-            {
-                break; // neighbors come nearest first
-            }
-            if (distance[sender] + (m_detour == 0) > delivery.distance)
-            {
-                continue;
-            }
-            // A sender that is no closer to the root may itself wait for this server.
-            if (distance[sender] < delivery.distance)
-            {
-                mostLinks = std::min(mostLinks, links + m_detour);
-            }
-            if (m_state.GetFinals().Test(sender, delivery.chunk) &&
-                FindFreePath(m_search, m_state, sender, delivery.server, links, m_path))
-            {
-                Workload workload;
-                workload.chunk = delivery.chunk;
-                workload.kind = WorkloadKind::BROADCAST;
-                workload.path = {m_path.data(), m_path.data() + m_path.size()};
-                m_state.Start(workload);
-                round.Add(workload);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    AllReduceState m_state;                        //!< how far all has come
-    uint32_t m_nServers;                           //!< number of servers
-    ServerGraph m_graph;                           //!< who can send to whom
-    SwitchPathSearch m_search;                     //!< finds paths
-    std::mt19937 m_random;                         //!< decides between equal deliveries
-    uint32_t m_detour;                             //!< see the constructor
-    bool m_isNearestFirst;                         //!< see the constructor
-    std::vector<std::vector<uint32_t>> m_distance; //!< [server][node]: links between them
-    std::vector<Delivery> m_deliveries;            //!< those left
-    Path m_path;                                   //!< the present path
-};
 
 /// @return an AllReduce along shortest-path trees, the best of several
 std::vector<WorkloadList>

@@ -1,0 +1,91 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SHORTEST_PATH_BROADCAST_H
+#define ALLREDUCE_SHORTEST_PATH_BROADCAST_H
+
+#include "hop-table.h"
+
+#include "ns3/allreduce-state.h"
+
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Broadcasts every chunk from its root along a shortest-path tree that grows with the
+ * schedule.
+ *
+ * A server gets a chunk from a server nearby that is closer to the root (or, with a detour, not
+ * farther from it), whichever of these has it and can be reached first. A round looks at some
+ * chunks for each server, of those that one of its senders has, so that its cost does not depend on
+ * how much is left to do.
+ */
+class ShortestPathBroadcast
+{
+  public:
+    /**
+     * @param state the network and the roots, which must outlive this
+     * @param seed decides between equal deliveries
+     * @param detour links more than to the nearest sender that there may be to another
+     * @param isNearestFirst whether servers near a root come first: others wait for them
+     */
+    ShortestPathBroadcast(const AllReduceState& state,
+                          uint64_t seed,
+                          uint32_t detour,
+                          bool isNearestFirst);
+
+    /// @return the rounds
+    std::vector<WorkloadList> Run();
+
+  private:
+    /// A server that chunks have to reach.
+    struct Receiver
+    {
+        std::vector<HopId> hops;                 //!< to it, those with the fewest links first
+        std::vector<std::vector<ChunkId>> ready; //!< by distance of the root: what a sender has
+        uint32_t nMissing;                       //!< chunks that it does not have
+    };
+
+    void MeasureDistances();
+    void NameHops();
+    uint32_t GetDistance(NodeId root, NodeId server) const;
+    /// @return whether a server may get the chunks of a root over a hop, if the sender is near
+    bool IsAllowed(NodeId root, const Hop& hop) const;
+    /// @return how many links a hop to a server may have, for the chunks of a root
+    uint32_t FindMostLinks(NodeId root, NodeId server) const;
+
+    /// A server has a chunk anew: it may pass it on.
+    void Spread(ChunkId chunk, NodeId server);
+    WorkloadList MakeRound();
+    /// Receive what is this far from its root, as far as there is room.
+    void Receive(NodeId server, uint32_t distance, WorkloadList& round);
+    bool HasRoom(NodeId server) const;
+    /// @return whether the delivery could be made in this round
+    bool Deliver(ChunkId chunk, NodeId server, WorkloadList& round);
+
+    const Topology& m_topology;                         //!< the network
+    AllReduceState m_state;                             //!< how far all has come
+    uint32_t m_nServers;                                //!< number of servers
+    HopTable m_hops;                                    //!< who can send to whom
+    std::mt19937 m_random;                              //!< decides between equal deliveries
+    uint32_t m_detour;                                  //!< see the constructor
+    bool m_isNearestFirst;                              //!< see the constructor
+    std::vector<uint16_t> m_distances;                  //!< [server][server]: links between them
+    std::vector<Receiver> m_receivers;                  //!< by server
+    std::vector<NodeId> m_order;                        //!< of the receivers in a round
+    BitMatrix m_isReady;                                //!< [server][chunk]: is or was in ready
+    std::vector<std::pair<ChunkId, NodeId>> m_arrivals; //!< in this round
+    Path m_path;                                        //!< the present path
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SHORTEST_PATH_BROADCAST_H */
