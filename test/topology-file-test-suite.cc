@@ -115,6 +115,8 @@ class TopologyFileTestCase : public TestCase
         CheckRefused(head + "7}", "\"links\" is not a list");
         CheckRefused(R"({"servers": 2, "switches": 1})", "no \"links\"");
         CheckRefused(R"({"servers": 1, "switches": 0, "links": []})", "1 servers, expected 2");
+        CheckRefused(R"({"servers": 3, "switches": 0, "links": [[0, 1]]})",
+                     "1 links cannot join 3");
         CheckRefused(R"({"format": "else", "servers": 2})",
                      "expected \"allreduce-topology\" version 1");
         CheckRefused(head + R"([[0, 2]], "positions": [[0]]})",
@@ -264,6 +266,7 @@ class TopologyFileTestCase : public TestCase
         CheckRefused("3 1", "line 1: the line ends, expected the number of nodes");
         CheckRefused("3 4 0\n", "line 1: 4 is too large");
         CheckRefused("3 2 0\n", "line 1: 1 servers");
+        CheckRefused("4 0 2\n", "line 1: 2 links cannot join 4 servers, expected 3 or more");
         CheckRefused("3 1 1\n", "line 2: the file ends, expected the ids of 1 switches");
         CheckRefused("4 2 1\n3 3\n", "line 2: a switch is named twice");
         CheckRefused("3 1 1\n2\n0 3 1Gbps 1us 0\n", "line 3: 3 is too large, expected link 1 of 1");

@@ -48,7 +48,7 @@ class LinkListReader
             ++m_line;
             if (!std::getline(m_in, line))
             {
-                FailInput(m_source, ": line ", m_line, ": the file ends, expected ", expected);
+                FailInput(GetPlace(), ": the file ends, expected ", expected);
             }
         } while (IsBlank(line));
         m_words = std::istringstream(line);
@@ -121,10 +121,16 @@ class LinkListReader
         return link;
     }
 
+    /// @return the file and the line
+    std::string GetPlace() const
+    {
+        return m_source + ": line " + std::to_string(m_line);
+    }
+
     /// Refuse the line. @param why what is wrong
     [[noreturn]] void Fail(const std::string& why) const
     {
-        FailInput(m_source, ": line ", m_line, ": ", why, ", expected ", m_expected);
+        FailInput(GetPlace(), ": ", why, ", expected ", m_expected);
     }
 
   private:
@@ -143,7 +149,7 @@ class LinkListReader
         }
         catch (const InputError& error)
         {
-            FailInput(m_source, ": line ", m_line, ": ", error.what());
+            FailInput(GetPlace(), ": ", error.what());
         }
     }
 
@@ -195,10 +201,7 @@ ReadLinkList(std::istream& in, const std::string& source, uint32_t nLinesBefore)
     const uint32_t nSwitches = reader.Number(uint64_t{nNodes} + 1);
     const uint32_t nLinks = reader.Number(TopologyBuilder::MAX_SIZE + 1);
     reader.EndLine();
-    if (nNodes - nSwitches < 2)
-    {
-        reader.Fail(std::to_string(nNodes - nSwitches) + " servers");
-    }
+    TopologyBuilder(reader.GetPlace()).CheckServers(nNodes - nSwitches, nLinks);
 
     std::vector<bool> isSwitch(nNodes, false);
     if (nSwitches > 0)

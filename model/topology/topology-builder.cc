@@ -21,6 +21,19 @@ TopologyBuilder::CheckSize(uint64_t count) const
     return count;
 }
 
+void
+TopologyBuilder::CheckServers(uint64_t nServers, uint64_t nLinks) const
+{
+    Require(nServers >= 2, nServers, " servers, expected 2 or more");
+    Require(nLinks + 1 >= nServers,
+            nLinks,
+            " links cannot join ",
+            nServers,
+            " servers, expected ",
+            nServers - 1,
+            " or more");
+}
+
 NodeId
 TopologyBuilder::AddServers(uint32_t count)
 {

@@ -55,6 +55,15 @@ class TopologyBuilder
     uint32_t CheckSize(uint64_t count) const;
 
     /**
+     * Refuse a network that can have no AllReduce, because its servers are too few, or too many for
+     * its links to join them.
+     *
+     * @param nServers number of servers
+     * @param nLinks number of links
+     */
+    void CheckServers(uint64_t nServers, uint64_t nLinks) const;
+
+    /**
      * Add servers, all of them before the first switch.
      *
      * @param count how many

@@ -327,10 +327,7 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
     const auto nSwitches =
         GetWhole(GetMember(json, "switches", source), most, source + ": switches");
     FileLinks file = ReadLinks(GetMember(json, "links", source), source);
-    if (nServers < 2)
-    {
-        FailInput(source, ": ", nServers, " servers, expected 2 or more");
-    }
+    TopologyBuilder(source).CheckServers(nServers, file.links.size());
     // First under the name of the file, which is what a complaint should name.
     Topology topology(source, nServers, nSwitches, file.links);
     FillCapacities(file);
