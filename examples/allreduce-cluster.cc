@@ -17,6 +17,7 @@
 #include "progress-line.h"
 #include "result-writer.h"
 #include "ring-experiment.h"
+#include "sweep-options.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
@@ -27,10 +28,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -43,10 +46,12 @@ struct Options
 {
     ClusterOptions cluster;      //!< cluster, jobs, policies and objectives
     RingRunOptions ringRun;      //!< how rings are run in ns-3
+    SweepOptions sweep;          //!< who plays which traces
     uint32_t seeds{1};           //!< how many seeds to average over
     std::string format{"table"}; //!< table, json, csv or gnuplot
     std::string series;          //!< where the time series go
     std::string report;          //!< where the page goes
+    bool wantsSlots{false};      //!< there is somewhere for slots to go
     std::string writeJobs;       //!< where the jobs go
     std::string runSlot;         //!< the slot whose rings are run in ns-3
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
@@ -84,64 +89,100 @@ struct Outputs
     HtmlReport page;                  //!< the page
 };
 
-/// Plays traces and says how far it has come.
-class Player
+/// A trace and who plays it.
+struct Case
 {
-  public:
-    Player(const Options& options, Outputs& outputs)
-        : m_options(options),
-          m_outputs(outputs),
-          m_line("allreduce-cluster"),
-          m_nRuns(options.seeds * options.cluster.objectives.size() *
-                  options.cluster.ExpandPolicies().size())
-    {
-    }
-
-    TraceRun Play(const GpuCluster& cluster,
-                  const std::vector<Job>& jobs,
-                  const std::string& objective,
-                  const std::string& policyName,
-                  uint64_t seed)
-    {
-        const auto begin = std::chrono::steady_clock::now();
-        const auto policy = CreateClusterPolicy(policyName, seed);
-        const auto utility = ParseUtility(objective);
-        const uint32_t nSlots = m_options.cluster.slots;
-        const nlohmann::ordered_json head = {{"objective", objective},
-                                             {"policy", policyName},
-                                             {"seed", seed}};
-        auto result =
-            PlayTrace(cluster, jobs, *utility, *policy, nSlots, [&](const SlotReport& report) {
-                m_line.Show(objective + " " + policyName + " slot " + std::to_string(report.slot),
-                            (m_nDone + double(report.slot) / nSlots) / m_nRuns);
-                AddSlot(MakeSlotRow(head, report));
-            });
-        ++m_nDone;
-        result.jobs.clear(); // They point to jobs that need not live on.
-        const auto end = std::chrono::steady_clock::now();
-        return {objective,
-                policyName,
-                seed,
-                std::move(result),
-                std::chrono::duration<double>(end - begin).count()};
-    }
-
-  private:
-    void AddSlot(const nlohmann::ordered_json& row)
-    {
-        if (m_outputs.series)
-        {
-            m_outputs.series->Add(row);
-        }
-        m_outputs.page.AddClusterSlot(row);
-    }
-
-    const Options& m_options; //!< what was asked for
-    Outputs& m_outputs;       //!< where the time series go
-    ProgressLine m_line;      //!< says how far it has come
-    double m_nRuns;           //!< how many there will be
-    uint32_t m_nDone{0};      //!< how many there were
+    std::string objective; //!< what progress is worth
+    uint64_t seed;         //!< of cluster and jobs
+    std::string policy;    //!< who allocates
 };
+
+/// A cluster and its jobs.
+struct Setting
+{
+    uint64_t seed;         //!< of both
+    GpuCluster cluster;    //!< the cluster
+    std::vector<Job> jobs; //!< in the order of their arrival
+
+    Setting(const ClusterOptions& options, uint64_t itsSeed)
+        : seed(itsSeed),
+          cluster(options.MakeCluster(itsSeed)),
+          jobs(options.MakeJobs(itsSeed))
+    {
+    }
+};
+
+std::vector<Case>
+MakeCases(const Options& options)
+{
+    std::vector<Case> cases;
+    for (const std::string& objective : options.cluster.objectives)
+    {
+        for (uint64_t i = 0; i < options.seeds; ++i)
+        {
+            for (const std::string& policy : options.cluster.ExpandPolicies())
+            {
+                cases.push_back({objective, options.cluster.seed + i, policy});
+            }
+        }
+    }
+    return cases;
+}
+
+/// Plays a trace; @return its row, and its slots if they are wanted
+nlohmann::ordered_json
+Play(const Case& chosen,
+     const Setting& setting,
+     const Options& options,
+     const std::function<void(uint32_t)>& showSlot)
+{
+    const auto begin = std::chrono::steady_clock::now();
+    const auto policy = CreateClusterPolicy(chosen.policy, chosen.seed);
+    const auto utility = ParseUtility(chosen.objective);
+    const nlohmann::ordered_json head = {{"objective", chosen.objective},
+                                         {"policy", chosen.policy},
+                                         {"seed", chosen.seed}};
+    nlohmann::ordered_json slots = nlohmann::ordered_json::array();
+    auto result = PlayTrace(setting.cluster,
+                            setting.jobs,
+                            *utility,
+                            *policy,
+                            options.cluster.slots,
+                            [&](const SlotReport& report) {
+                                showSlot(report.slot);
+                                if (options.wantsSlots)
+                                {
+                                    slots.push_back(MakeSlotRow(head, report));
+                                }
+                            });
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    const TraceRun run{chosen.objective,
+                       chosen.policy,
+                       chosen.seed,
+                       std::move(result),
+                       wall.count()};
+    return {{"row", MakeTraceRow(setting.cluster, run)}, {"slots", std::move(slots)}};
+}
+
+/// @return how a case is played in a process of its own, which says how far all has come
+WorkerProcesses::Task
+MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& options)
+{
+    const auto begin = std::chrono::steady_clock::now();
+    return [&, begin](std::size_t index) {
+        const Case& chosen = cases[index];
+        ProgressLine line("allreduce-cluster", options.sweep.IsOneAfterAnother(), begin);
+        const auto showSlot = [&](uint32_t slot) {
+            line.Show(chosen.objective + " " + chosen.policy + " slot " + std::to_string(slot),
+                      (index + double(slot) / options.cluster.slots) / cases.size());
+        };
+        const auto play = [&](const Setting& setting) {
+            return Play(chosen, setting, options, showSlot).dump();
+        };
+        return chosen.seed == first.seed ? play(first)
+                                         : play(Setting(options.cluster, chosen.seed));
+    };
+}
 
 /// A slot in which nobody finishes an iteration is a mistake.
 void
@@ -157,59 +198,92 @@ CheckSlotTime(const GpuCluster& cluster, const std::vector<Job>& jobs, const std
     }
 }
 
-/// Every objective and policy with one seed: a row each.
-void
-ReportRuns(const Options& options, Outputs& outputs)
+/// Takes what cases return, in their order, to where it goes.
+class Reporter
 {
-    const uint64_t seed = options.cluster.seed;
-    const GpuCluster cluster = options.cluster.MakeCluster(seed);
-    const std::vector<Job> jobs = options.cluster.MakeJobs(seed);
-    CheckSlotTime(cluster, jobs, options.cluster.slotTime);
-    ResultWriter writer(std::cout, ParseFormat(options.format), GetTraceColumns());
-    writer.MakeRoom("objective", options.cluster.objectives);
-    Player player(options, outputs);
-    for (const std::string& objective : options.cluster.objectives)
+  public:
+    Reporter(const Options& options, Outputs& outputs)
+        : m_outputs(outputs),
+          m_policies(options.cluster.ExpandPolicies()),
+          m_nSeeds(options.seeds),
+          m_hasMeans(options.seeds > 1 && options.sweep.shard.empty()),
+          m_writer(std::cout,
+                   ParseFormat(options.format),
+                   m_hasMeans ? GetSpreadColumns() : GetTraceColumns(options.seeds > 1))
     {
-        for (const std::string& policy : options.cluster.ExpandPolicies())
-        {
-            const auto row =
-                MakeTraceRow(cluster, player.Play(cluster, jobs, objective, policy, seed));
-            writer.Add(row);
-            outputs.page.AddRow(row);
-        }
+        m_writer.MakeRoom("objective", options.cluster.objectives);
     }
-}
 
-/// Every objective and policy with several seeds: a row of means each.
-void
-ReportSpread(const Options& options, Outputs& outputs)
-{
-    ResultWriter writer(std::cout, ParseFormat(options.format), GetSpreadColumns());
-    writer.MakeRoom("objective", options.cluster.objectives);
-    Player player(options, outputs);
-    const auto policies = options.cluster.ExpandPolicies();
-    for (const std::string& objective : options.cluster.objectives)
+    void Add(const Case& chosen, const nlohmann::ordered_json& played)
     {
-        std::map<std::string, std::vector<TraceRun>> runs;
-        for (uint64_t i = 0; i < options.seeds; ++i)
+        for (const nlohmann::ordered_json& slot : played.at("slots"))
         {
-            const uint64_t seed = options.cluster.seed + i;
-            const GpuCluster cluster = options.cluster.MakeCluster(seed);
-            const std::vector<Job> jobs = options.cluster.MakeJobs(seed);
-            for (const std::string& policy : policies)
+            if (m_outputs.series)
             {
-                runs[policy].push_back(player.Play(cluster, jobs, objective, policy, seed));
+                m_outputs.series->Add(slot);
             }
+            m_outputs.page.AddClusterSlot(slot);
         }
-        const auto gadget = runs.find("gadget");
-        for (const std::string& policy : policies)
+        if (!m_hasMeans)
         {
-            const auto row =
-                MakeSpreadRow(runs[policy], gadget == runs.end() ? nullptr : &gadget->second);
-            writer.Add(row);
-            outputs.page.AddRow(row);
+            AddRow(played.at("row"));
+            return;
+        }
+        m_runs[chosen.policy].push_back(played.at("row"));
+        if (chosen.policy == m_policies.back() && m_runs[chosen.policy].size() == m_nSeeds)
+        {
+            AddMeans();
         }
     }
+
+  private:
+    void AddRow(const nlohmann::ordered_json& row)
+    {
+        m_writer.Add(row);
+        m_outputs.page.AddRow(row);
+    }
+
+    /// Every policy with all seeds: a row of means each.
+    void AddMeans()
+    {
+        const auto gadget = m_runs.find("gadget");
+        for (const std::string& policy : m_policies)
+        {
+            AddRow(
+                MakeSpreadRow(m_runs[policy], gadget == m_runs.end() ? nullptr : &gadget->second));
+        }
+        m_runs.clear();
+    }
+
+    Outputs& m_outputs;                  //!< where slots go
+    std::vector<std::string> m_policies; //!< in the order of rows
+    uint32_t m_nSeeds;                   //!< how many seeds there are
+    bool m_hasMeans;                     //!< rows are means over the seeds
+    ResultWriter m_writer;               //!< where rows go
+    std::map<std::string, std::vector<nlohmann::ordered_json>> m_runs; //!< of this objective
+};
+
+/// Plays all traces.
+void
+ReportTraces(const std::vector<Case>& cases, Sweep& sweep, const Options& options, Outputs& outputs)
+{
+    Reporter reporter(options, outputs);
+    ProgressLine line("allreduce-cluster", !options.sweep.IsOneAfterAnother());
+    std::size_t nDone = 0;
+    sweep.Run([&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
+        const Case& chosen = cases[index];
+        line.Clear();
+        if (!outcome.failure.empty())
+        {
+            throw std::runtime_error(chosen.objective + " " + chosen.policy + " with seed " +
+                                     std::to_string(chosen.seed) + ": " + outcome.failure);
+        }
+        reporter.Add(chosen, nlohmann::ordered_json::parse(outcome.text));
+        const std::size_t nCases = sweep.GetCases().size();
+        ++nDone;
+        line.Show(std::to_string(nDone) + " of " + std::to_string(nCases) + " runs",
+                  double(nDone) / nCases);
+    });
 }
 
 /// @return the rings that a policy has in a slot
@@ -301,6 +375,33 @@ JoinArguments(int argc, char* argv[])
     return command;
 }
 
+/// Plays what was asked for; @return the exit status
+int
+PlayTraces(Options& options, int argc, char* argv[])
+{
+    options.wantsSlots = !options.series.empty() || !options.report.empty();
+    const Setting first(options.cluster, options.cluster.seed);
+    CheckSlotTime(first.cluster, first.jobs, options.cluster.slotTime);
+    const std::vector<Case> cases = MakeCases(options);
+    Sweep sweep(options.sweep, cases.size(), MakeTask(cases, first, options));
+    if (sweep.Serve())
+    {
+        return 0;
+    }
+    Outputs outputs{std::nullopt, {options.report, argc, argv}};
+    if (!options.series.empty())
+    {
+        outputs.series.emplace(options.series);
+    }
+    ReportTraces(cases, sweep, options, outputs);
+    if (outputs.series)
+    {
+        outputs.series->Finish();
+    }
+    outputs.page.Write();
+    return 0;
+}
+
 int
 Run(int argc, char* argv[])
 {
@@ -309,6 +410,7 @@ Run(int argc, char* argv[])
                           "Plays a trace of training jobs on a cluster under several policies.");
     options.cluster.AddTo(parser);
     options.ringRun.AddTo(parser);
+    options.sweep.AddTo(parser, "processes");
     parser.Add("seeds", options.seeds, "average over so many seeds, from --seed on");
     parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("series", options.series, "write a CSV time series of all runs to this file");
@@ -332,7 +434,7 @@ Run(int argc, char* argv[])
     parser.Exclude("jobs", {"generate", "arrival-rate"});
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
-        parser.Exclude(instead, {"series", "report", "seeds"});
+        parser.Exclude(instead, {"series", "report", "seeds", "processes", "shard"});
     }
     parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
     parser.Exclude("write-jobs", {"run-slot"});
@@ -357,18 +459,8 @@ Run(int argc, char* argv[])
         ReportRings(options);
         return 0;
     }
-    Outputs outputs{std::nullopt, {options.report, argc, argv}};
-    if (!options.series.empty())
-    {
-        outputs.series.emplace(options.series);
-    }
-    (options.seeds == 1 ? ReportRuns : ReportSpread)(options, outputs);
-    if (outputs.series)
-    {
-        outputs.series->Finish();
-    }
-    outputs.page.Write();
-    return 0;
+    options.sweep.Check(parser);
+    return PlayTraces(options, argc, argv);
 }
 
 } // namespace

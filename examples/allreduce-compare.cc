@@ -18,7 +18,7 @@
 #include "run-options.h"
 #include "run-rows.h"
 #include "schedule-view.h"
-#include "worker-processes.h"
+#include "sweep-options.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/topology-spec.h"
@@ -39,7 +39,7 @@ struct Options
     PlanOptions plan;                        //!< which networks and schedulers
     RunOptions run;                          //!< how
     std::vector<std::string> sizes{"16MiB"}; //!< of the gradient
-    uint32_t nJobs{GetNCores()};             //!< runs at a time
+    SweepOptions sweep;                      //!< who does which runs
     std::string report;                      //!< where to write the page
 
     void AddTo(ProgramOptions& parser)
@@ -47,7 +47,8 @@ struct Options
         plan.topologies.specs = {"bcube:4,1", "dcell:4,1", "jellyfish:10,3,2"};
         plan.schedulers = {"all"};
         parser.Add("sizes", sizes, ',', "sizes of the gradient, as 1KiB,16MiB,1GiB");
-        parser.Add("jobs", nJobs, "runs at a time, each in a process of its own");
+        sweep.nJobs = GetNCores();
+        sweep.AddTo(parser);
         parser.Add("report", report, "write a page with pictures to this HTML file");
         plan.AddTo(parser);
         run.AddTo(parser);
@@ -69,10 +70,6 @@ CheckOptions(const Options& options)
 {
     options.run.Check();
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
-    if (options.nJobs == 0)
-    {
-        FailInput("--jobs \"0\": expected 1 or more");
-    }
     CheckSchedulers(options.plan);
 }
 
@@ -146,30 +143,30 @@ AddToPage(nlohmann::ordered_json& row, HtmlReport& report)
 
 /// Runs and reports all; @return whether all went well
 bool
-Compare(const std::vector<Case>& cases, const Options& options, HtmlReport& report)
+Compare(const std::vector<Case>& cases, Sweep& sweep, const Options& options, HtmlReport& report)
 {
     ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetCompareColumns());
-    for (const Case& chosen : cases)
+    for (const std::size_t index : sweep.GetCases())
     {
+        const Case& chosen = cases[index];
         writer.MakeRoom("topology", {chosen.topology.GetName()});
         writer.MakeRoom("scheduler", {chosen.scheduler});
         writer.MakeRoom("size", {FormatSize(chosen.bytes)});
     }
-    WorkerProcesses workers(options.nJobs);
+    const std::size_t nRuns = sweep.GetCases().size();
     ProgressLine line("allreduce-compare");
-    line.Show("0 of " + std::to_string(cases.size()) + " runs", 0);
+    line.Show("0 of " + std::to_string(nRuns) + " runs", 0);
     bool isGood = true;
-    workers.Run(
-        cases.size(),
-        [&](std::size_t index) { return RunCase(cases[index], options); },
-        [&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
-            line.Clear();
-            auto row = ReadRow(cases[index], outcome);
-            AddToPage(row, report);
-            isGood = ReportRow("allreduce-compare", row, writer) && isGood;
-            line.Show(std::to_string(index + 1) + " of " + std::to_string(cases.size()) + " runs",
-                      (index + 1.0) / cases.size());
-        });
+    std::size_t nDone = 0;
+    sweep.Run([&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
+        line.Clear();
+        auto row = ReadRow(cases[index], outcome);
+        AddToPage(row, report);
+        isGood = ReportRow("allreduce-compare", row, writer) && isGood;
+        ++nDone;
+        line.Show(std::to_string(nDone) + " of " + std::to_string(nRuns) + " runs",
+                  double(nDone) / nRuns);
+    });
     return isGood;
 }
 
@@ -220,11 +217,19 @@ Run(int argc, char* argv[])
     parser.Exclude("schedulers", {"scheduler"});
     options.run.showProgress = false;
     CheckOptions(options);
+    options.sweep.Check(parser);
     std::vector<Case> cases = MakeCases(options);
     LeaveOutMissingPolicy(cases, options.plan);
+    options.run.recordsFlows = !options.report.empty();
+    Sweep sweep(options.sweep, cases.size(), [&](std::size_t index) {
+        return RunCase(cases[index], options);
+    });
+    if (sweep.Serve())
+    {
+        return 0;
+    }
     HtmlReport report(options.report, argc, argv);
-    options.run.recordsFlows = report.IsWanted();
-    const bool isGood = Compare(cases, options, report);
+    const bool isGood = Compare(cases, sweep, options, report);
     report.Write();
     return isGood ? 0 : 1;
 }

@@ -14,6 +14,7 @@
 #include "progress-line.h"
 #include "result-writer.h"
 #include "schedule-view.h"
+#include "sweep-options.h"
 #include "trace-events.h"
 
 #include "ns3/allreduce-bounds.h"
@@ -29,6 +30,7 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -40,6 +42,7 @@ namespace
 struct Options
 {
     PlanOptions plan;        //!< the common ones
+    SweepOptions sweep;      //!< who plans what
     std::string scheduleOut; //!< where to write the schedule
     std::string scheduleIn;  //!< a schedule to verify instead of planning one
     std::string mscclOut;    //!< where to write the schedule as MSCCL XML
@@ -50,12 +53,13 @@ struct Options
     bool showBounds{false};  //!< print all bounds
 };
 
-/// Where results go.
-struct Outputs
+/// Something to plan, or to read.
+struct Case
 {
-    ResultWriter writer; //!< rows
-    HtmlReport report;   //!< the page
-    std::string bounded; //!< the topology whose bounds were printed last
+    const Topology* topology; //!< the network; nullptr: that of the schedule file
+    std::string scheduler;    //!< who plans
+    bool isFirst;             //!< of its topology
+    bool isLast;              //!< of all: its schedule is written to files
 };
 
 /// A schedule and where it is from.
@@ -74,12 +78,13 @@ GetMilliseconds(std::chrono::steady_clock::time_point since)
 }
 
 Result
-MakePlan(const Topology& topology, const std::string& name, const PlanOptions& options)
+MakePlan(const Topology& topology, const std::string& name, const Options& options)
 {
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options);
-    ProgressLine line("planning " + topology.GetName() + " " + name);
+    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options.plan);
+    ProgressLine line("planning " + topology.GetName() + " " + name,
+                      options.sweep.IsOneAfterAnother());
     const auto begin = std::chrono::steady_clock::now();
-    const AllReduceState state(topology, MakeRoots(topology, options));
+    const AllReduceState state(topology, MakeRoots(topology, options.plan));
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line.Show(what, share); });
     AllReduceSchedule schedule = Plan(*scheduler, state, progress);
@@ -87,7 +92,7 @@ MakePlan(const Topology& topology, const std::string& name, const PlanOptions& o
 }
 
 void
-PrintLinks(const Topology& topology, const Result& result)
+PrintLinks(const Topology& topology, const Result& result, std::ostream& out)
 {
     constexpr std::size_t BUSIEST = 10;
     const std::vector<LinkLoad> loads = ComputeLinkLoads(topology, result.schedule);
@@ -96,26 +101,26 @@ PrintLinks(const Topology& topology, const Result& result)
     {
         sum += load.utilization;
     }
-    std::cout << "  mean utilisation of " << loads.size()
-              << " directed links: " << 100 * sum / loads.size() << " %; the busiest:\n";
+    out << "  mean utilisation of " << loads.size()
+        << " directed links: " << 100 * sum / loads.size() << " %; the busiest:\n";
     for (std::size_t i = 0; i < std::min(loads.size(), BUSIEST); ++i)
     {
-        std::cout << "    " << topology.GetSource(loads[i].link) << "-"
-                  << topology.GetTarget(loads[i].link) << ": " << loads[i].nWorkloads
-                  << " workloads, " << 100 * loads[i].utilization << " %\n";
+        out << "    " << topology.GetSource(loads[i].link) << "-"
+            << topology.GetTarget(loads[i].link) << ": " << loads[i].nWorkloads << " workloads, "
+            << 100 * loads[i].utilization << " %\n";
     }
 }
 
 void
-PrintBounds(const LowerBounds& bounds, std::size_t nChunks)
+PrintBounds(const LowerBounds& bounds, std::size_t nChunks, std::ostream& out)
 {
     for (const LowerBound& bound : bounds.all)
     {
-        std::cout << "  bound by " << bound.name << ": " << bound.rounds
-                  << " rounds: " << bound.bottleneck << "\n";
+        out << "  bound by " << bound.name << ": " << bound.rounds
+            << " rounds: " << bound.bottleneck << "\n";
     }
-    std::cout << "  proof by prices: " << nChunks << " chunks cost " << bounds.prices.treePrice
-              << " or more each, a round is worth " << bounds.prices.widthPrice << " at most\n";
+    out << "  proof by prices: " << nChunks << " chunks cost " << bounds.prices.treePrice
+        << " or more each, a round is worth " << bounds.prices.widthPrice << " at most\n";
 }
 
 /// @return the prices of links, so that anybody can check the bound
@@ -217,8 +222,29 @@ ComputeProvenBounds(const Topology& topology, const std::vector<NodeId>& roots)
     return bounds;
 }
 
-void
-Report(const Topology& topology, const Result& result, const Options& options, Outputs& outputs)
+/// @return what is printed below the row
+std::string
+MakeDetails(const Topology& topology,
+            const Result& result,
+            const LowerBounds& bounds,
+            bool isFirst,
+            const Options& options)
+{
+    std::ostringstream details;
+    if (options.showBounds && isFirst)
+    {
+        PrintBounds(bounds, result.schedule.roots.size(), details);
+    }
+    if (options.showLinks)
+    {
+        PrintLinks(topology, result, details);
+    }
+    return details.str();
+}
+
+/// Verifies a schedule; @return its row, with what goes below it and onto the page
+nlohmann::ordered_json
+Report(const Topology& topology, const Result& result, const Case& chosen, const Options& options)
 {
     const Verdict verdict = Verify(topology, result.schedule);
     if (!verdict.isCorrect)
@@ -235,28 +261,24 @@ Report(const Topology& topology, const Result& result, const Options& options, O
     {
         row["link_loads"] = MakeLinksJson(topology, result.schedule);
     }
-    outputs.writer.Add(row);
-    outputs.report.AddRow(row);
-    outputs.report.AddView(
-        [&] { return MakeScheduleView(topology, result.schedule, result.scheduler); });
     if (options.plan.format == "table")
     {
-        if (options.showBounds && outputs.bounded != topology.GetName())
-        {
-            PrintBounds(bounds, result.schedule.roots.size());
-            outputs.bounded = topology.GetName();
-        }
-        if (options.showLinks)
-        {
-            PrintLinks(topology, result);
-        }
+        row["details"] = MakeDetails(topology, result, bounds, chosen.isFirst, options);
     }
-    WriteFiles(topology, result.schedule, options);
+    if (!options.report.empty())
+    {
+        row["view"] = MakeScheduleView(topology, result.schedule, result.scheduler);
+    }
+    if (chosen.isLast)
+    {
+        WriteFiles(topology, result.schedule, options);
+    }
+    return row;
 }
 
-/// Verifies a schedule from a file.
-void
-ReportFile(const Options& options, Outputs& outputs)
+/// Verifies a schedule from a file; @return its row
+nlohmann::ordered_json
+ReportFile(const Case& chosen, const Options& options)
 {
     const bool isMsccl = !options.mscclIn.empty();
     const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
@@ -268,23 +290,41 @@ ReportFile(const Options& options, Outputs& outputs)
     const ScheduleFile file =
         isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
                 : ReadSchedule(in, NamePath(path));
-    Report(file.topology, {path, file.schedule, 0}, options, outputs);
+    return Report(file.topology, {path, file.schedule, 0}, chosen, options);
 }
 
-void
-ReportPlans(const Options& options, Outputs& outputs)
+/// Plans or reads; @return a row as text, to be sent from one process to another
+std::string
+DoCase(const Case& chosen, const Options& options)
 {
-    const std::vector<Topology> topologies = options.plan.topologies.Make();
+    const nlohmann::ordered_json row =
+        chosen.topology ? Report(*chosen.topology,
+                                 MakePlan(*chosen.topology, chosen.scheduler, options),
+                                 chosen,
+                                 options)
+                        : ReportFile(chosen, options);
+    // Names of files need not be UTF-8.
+    return row.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// @return all that was asked for
+std::vector<Case>
+MakeCases(const std::vector<Topology>& topologies, const Options& options)
+{
+    std::vector<Case> cases;
     const std::vector<std::string> schedulers = ExpandSchedulers(options.plan);
-    outputs.writer.MakeRoom("topology", GetNames(topologies));
-    outputs.writer.MakeRoom("scheduler", schedulers);
     for (const Topology& topology : topologies)
     {
         for (const std::string& name : schedulers)
         {
-            Report(topology, MakePlan(topology, name, options.plan), options, outputs);
+            cases.push_back({&topology, name, name == schedulers.front(), false});
         }
     }
+    if (topologies.empty())
+    {
+        cases.push_back({nullptr, "", true, false});
+    }
+    return cases;
 }
 
 std::vector<ResultWriter::Column>
@@ -301,6 +341,50 @@ GetColumns()
             {"plan_ms", "plan ms", 10, 2}};
 }
 
+/// @return a member of a row, which then no longer has it; null if it had none
+nlohmann::ordered_json
+TakeMember(nlohmann::ordered_json& row, const std::string& name)
+{
+    nlohmann::ordered_json member = row.value(name, nlohmann::ordered_json());
+    row.erase(name);
+    return member;
+}
+
+/// @return the row of a case; one that failed says so there and on standard error
+nlohmann::ordered_json
+ReadRow(const Case& chosen, const WorkerProcesses::Outcome& outcome)
+{
+    if (outcome.failure.empty())
+    {
+        return nlohmann::ordered_json::parse(outcome.text);
+    }
+    const std::string topology = chosen.topology ? chosen.topology->GetName() : "file";
+    std::cerr << "allreduce-plan: " << topology << " " << chosen.scheduler
+              << " failed: " << outcome.failure << std::endl;
+    return {{"topology", topology}, {"scheduler", chosen.scheduler}, {"failure", outcome.failure}};
+}
+
+/// Does all cases and shows what comes out; @return whether all went well
+bool
+ReportAll(const std::vector<Case>& cases, Sweep& sweep, ResultWriter& writer, HtmlReport& report)
+{
+    bool isGood = true;
+    sweep.Run([&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
+        auto row = ReadRow(cases[index], outcome);
+        const nlohmann::ordered_json details = TakeMember(row, "details");
+        const nlohmann::ordered_json view = TakeMember(row, "view");
+        writer.Add(row);
+        std::cout << (details.is_string() ? details.get<std::string>() : "");
+        report.AddRow(row);
+        if (!view.is_null())
+        {
+            report.AddView([&] { return view; });
+        }
+        isGood = isGood && outcome.failure.empty();
+    });
+    return isGood;
+}
+
 int
 Run(int argc, char* argv[])
 {
@@ -311,6 +395,7 @@ Run(int argc, char* argv[])
         "Plans AllReduces, proves the plans correct and compares them with the lower "
         "bound.");
     options.plan.AddTo(parser);
+    options.sweep.AddTo(parser);
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
     parser.Add("schedule-in", options.scheduleIn, "verify this file instead of planning");
     parser.Add("msccl-out", options.mscclOut, "write the (last) schedule as MSCCL XML");
@@ -340,19 +425,31 @@ Run(int argc, char* argv[])
     CheckDetails(options.showBounds, "--bounds", options.plan.format);
     CheckSchedulers(options.plan);
 
-    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetColumns()},
-                    {options.report, argc, argv},
-                    ""};
-    if (!options.scheduleIn.empty() || !options.mscclIn.empty())
+    options.sweep.Check(parser);
+    const bool isFromFile = !options.scheduleIn.empty() || !options.mscclIn.empty();
+    const auto topologies = isFromFile ? std::vector<Topology>() : options.plan.topologies.Make();
+    std::vector<Case> cases = MakeCases(topologies, options);
+    Sweep sweep(options.sweep, cases.size(), [&](std::size_t index) {
+        return DoCase(cases[index], options);
+    });
+    if (!sweep.GetCases().empty())
     {
-        ReportFile(options, outputs);
+        cases[sweep.GetCases().back()].isLast = true;
     }
-    else
+    if (sweep.Serve())
     {
-        ReportPlans(options, outputs);
+        return 0;
     }
-    outputs.report.Write();
-    return 0;
+    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    if (!isFromFile)
+    {
+        writer.MakeRoom("topology", GetNames(topologies));
+        writer.MakeRoom("scheduler", ExpandSchedulers(options.plan));
+    }
+    HtmlReport report(options.report, argc, argv);
+    const bool isGood = ReportAll(cases, sweep, writer, report);
+    report.Write();
+    return isGood ? 0 : 1;
 }
 
 } // namespace

@@ -421,6 +421,67 @@ check_cluster()
     check "cluster: cannot write" refuses '/nowhere/x cannot be written' $program --series=/nowhere/x
 }
 
+# Usage: rows_of FILE COMMAND...: writes the rows that a command prints to a file, without the times that it took.
+rows_of()
+{
+    limited "${@:2}" --format=csv | tail -n +2 | sed 's/,[^,]*$//' >"$1"
+    [[ -s $1 ]]
+}
+
+# Usage: shards_well PROGRAM OPTION...: three shards have the rows of the whole, each every third of them.
+shards_well()
+{
+    local i
+    rows_of whole.csv "$bin/$1" "${@:2}"
+    for i in 1 2 3; do
+        rows_of "shard-$i.csv" "$bin/$1" "${@:2}" --shard="$i/3"
+    done
+    paste -d '\n' shard-[123].csv | sed '/^$/d' >shards.csv
+    same whole.csv shards.csv
+}
+
+# Usage: ranks_well PROGRAM OPTION...: the same rows in the same order under mpirun.
+ranks_well()
+{
+    rows_of whole.csv "$bin/$1" "${@:2}"
+    rows_of ranks.csv "${mpirun[@]}" "$bin/$1" "${@:2}"
+    same whole.csv ranks.csv
+}
+
+# Usage: refuses_jobs_of_ranks
+refuses_jobs_of_ranks()
+{
+    ! "${mpirun[@]}" "$bin/allreduce-plan" --jobs=2 >ranks.out 2>&1
+    grep -q -- '--jobs: under mpirun each rank does one case at a time' ranks.out
+}
+
+# Cases that are shared by processes, ranks of MPI and the machines of a queue.
+check_sweeps()
+{
+    local -a mpirun=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -np 2)
+    local -a plan=(allreduce-plan '--topology=bcube:2,1;dcell:2,1;torus:3x3' --scheduler=ring,greedy,ps)
+    local -a compare=(allreduce-compare '--topologies=bcube:2,1;dcell:2,1' --schedulers=ring,greedy --sizes=1KiB,64KiB)
+    local -a cluster=(allreduce-cluster --generate=20 --slots=40 --seeds=3 --objective=fair,energy)
+    check "sweeps: shards of plans" shards_well "${plan[@]}"
+    check "sweeps: shards of runs" shards_well "${compare[@]}"
+    check "sweeps: a shard of traces has a row for each" prints '^fair +gadget +1 ' "${cluster[@]}" --shard=1/2
+    check "sweeps: no such shard" refuses '--shard "4/3": expected I/N with I from 1 to N' "${plan[@]}" --shard=4/3
+    check "sweeps: half a shard" refuses '--shard "4": expected I/N' "${plan[@]}" --shard=4
+    check "sweeps: plans of a file" refuses '--shard: has no effect beside --schedule-in' \
+        allreduce-plan --schedule-in=x --shard=1/2
+    rows_of one.csv "$bin/${cluster[0]}" "${cluster[@]:1}"
+    check "sweeps: traces side by side" rows_of two.csv "$bin/${cluster[0]}" "${cluster[@]:1}" --processes=3
+    check "sweeps: the same means" same one.csv two.csv
+    if ! command -v mpirun >/dev/null || ! grep -q "^MPI_CXX_HEADER_DIR\|^MPI_mpi_LIBRARY" "$build_dir/CMakeCache.txt"; then
+        skip "sweeps under mpirun: there is no MPI"
+        return
+    fi
+    check "sweeps: plans under mpirun" ranks_well "${plan[@]}"
+    check "sweeps: runs under mpirun" ranks_well "${compare[@]}"
+    check "sweeps: traces under mpirun" ranks_well "${cluster[@]}"
+    check "sweeps: processes of ranks" refuses_jobs_of_ranks
+}
+
 # Usage: trains_the_same_if_killed: a training that is killed again and again ends like one that is not.
 trains_the_same_if_killed()
 {
@@ -703,6 +764,7 @@ check_topology
 check_plan
 check_run
 check_compare
+check_sweeps
 check_gnuplot
 check_lost_output
 check_options

@@ -17,6 +17,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
+mpi_packages=(libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
 
@@ -86,6 +87,12 @@ install_torch()
         say "going on without LibTorch"
 }
 
+install_mpi()
+{
+    install_packages "${mpi_packages[@]}" ||
+        say "going on without MPI"
+}
+
 # Only for checking the texts; utils/check-docs.sh leaves out what is not there.
 install_text_tools()
 {
@@ -106,6 +113,7 @@ build_standalone()
     install_packages "${build_packages[@]}" "${ns3_packages[@]}" ||
         die "could not install the packages that the build needs"
     install_torch
+    install_mpi
     say "configuring $build_dir"
     local log
     log=$(cmake -S "$module_dir" -B "$build_dir" "$@" 2>&1) || {

@@ -266,12 +266,18 @@ ProgramOptions::PrintHelp() const
               << m_impl->examples;
 }
 
+bool
+ProgramOptions::IsGiven(const std::string& name) const
+{
+    return m_impl->given.count(name) > 0;
+}
+
 void
 ProgramOptions::Exclude(const std::string& name, const std::vector<std::string>& others) const
 {
     for (const std::string& other : others)
     {
-        if (m_impl->given.count(name) > 0 && m_impl->given.count(other) > 0)
+        if (IsGiven(name) && IsGiven(other))
         {
             FailInput("--", other, ": has no effect beside --", name, ", expected one of them");
         }

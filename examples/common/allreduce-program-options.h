@@ -93,6 +93,12 @@ class ProgramOptions
     bool Parse(int argc, char* argv[]);
 
     /**
+     * @param name an option
+     * @return whether it was given; to be called after Parse
+     */
+    bool IsGiven(const std::string& name) const;
+
+    /**
      * Refuse options that would be ignored; to be called after Parse.
      *
      * @param name an option

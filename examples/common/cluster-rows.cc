@@ -19,21 +19,32 @@ struct Spread
     double mean{0};      //!< their mean
     double deviation{0}; //!< their standard deviation
 
-    template <typename Get>
-    Spread(const std::vector<TraceRun>& runs, Get get)
+    explicit Spread(const std::vector<double>& numbers)
     {
         double squares = 0;
-        for (const TraceRun& run : runs)
+        for (const double number : numbers)
         {
-            mean += double(get(run.result)) / runs.size();
+            mean += number / numbers.size();
         }
-        for (const TraceRun& run : runs)
+        for (const double number : numbers)
         {
-            squares += std::pow(get(run.result) - mean, 2);
+            squares += std::pow(number - mean, 2);
         }
-        deviation = runs.size() > 1 ? std::sqrt(squares / (runs.size() - 1)) : 0;
+        deviation = numbers.size() > 1 ? std::sqrt(squares / (numbers.size() - 1)) : 0;
     }
 };
+
+/// @return a column of some rows
+std::vector<double>
+GetNumbers(const std::vector<nlohmann::ordered_json>& rows, const std::string& key)
+{
+    std::vector<double> numbers;
+    for (const nlohmann::ordered_json& row : rows)
+    {
+        numbers.push_back(row.at(key));
+    }
+    return numbers;
+}
 
 } // namespace
 
@@ -71,62 +82,66 @@ MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
 }
 
 std::vector<ResultWriter::Column>
-GetTraceColumns()
+GetTraceColumns(bool hasSeed)
 {
-    return {{"objective", "objective", 12},
-            {"policy", "policy", 8},
-            {"jobs", "jobs", 6},
-            {"finished", "finished", 8},
-            {"utility", "utility", 10, 3},
-            {"mean_utility", "mean utility", 12, 3},
-            {"guaranteed_mean_share", "guaranteed", 10, 3},
-            {"completion_slots", "completion slots", 16, 2},
-            {"p95_completion_slots", "p95 slots", 9, 1},
-            {"gpu_use", "GPU use %", 9, 1, 100},
-            {"link_use", "link use %", 10, 1, 100},
-            {"fairness", "fairness", 8, 3},
-            {"moves", "moves", 7},
-            {"checked", "checked", 7},
-            {"wall_s", "wall s", 7, 2}};
+    std::vector<ResultWriter::Column> columns = {{"objective", "objective", 12},
+                                                 {"policy", "policy", 8},
+                                                 {"jobs", "jobs", 6},
+                                                 {"finished", "finished", 8},
+                                                 {"utility", "utility", 10, 3},
+                                                 {"mean_utility", "mean utility", 12, 3},
+                                                 {"guaranteed_mean_share", "guaranteed", 10, 3},
+                                                 {"completion_slots", "completion slots", 16, 2},
+                                                 {"p95_completion_slots", "p95 slots", 9, 1},
+                                                 {"gpu_use", "GPU use %", 9, 1, 100},
+                                                 {"link_use", "link use %", 10, 1, 100},
+                                                 {"fairness", "fairness", 8, 3},
+                                                 {"moves", "moves", 7},
+                                                 {"checked", "checked", 7},
+                                                 {"wall_s", "wall s", 7, 2}};
+    if (hasSeed)
+    {
+        columns.insert(columns.begin() + 2, {"seed", "seed", 4});
+    }
+    return columns;
 }
 
 nlohmann::ordered_json
-MakeSpreadRow(const std::vector<TraceRun>& runs, const std::vector<TraceRun>* gadget)
+MakeSpreadRow(const std::vector<nlohmann::ordered_json>& runs,
+              const std::vector<nlohmann::ordered_json>* gadget)
 {
-    const Spread utility(runs, [](const auto& result) { return result.utility; });
-    const Spread mean(runs, [](const auto& result) { return result.meanUtility; });
-    const auto average = [&](auto get) { return Spread(runs, get).mean; };
-    nlohmann::ordered_json row = {
-        {"objective", runs.front().objective},
-        {"policy", runs.front().policy},
-        {"seeds", runs.size()},
-        {"finished", average([](const auto& result) { return result.nFinished; })},
-        {"utility", utility.mean},
-        {"utility_deviation", utility.deviation},
-        {"mean_utility", mean.mean},
-        {"mean_utility_deviation", mean.deviation},
-        {"gadget_above", nullptr},
-        {"gadget_gain", nullptr},
-        {"gadget_gain_deviation", nullptr},
-        {"completion_slots",
-         average([](const auto& result) { return result.meanCompletionSlots; })},
-        {"gpu_use", average([](const auto& result) { return result.meanGpuUse; })},
-        {"link_use", average([](const auto& result) { return result.meanLinkUse; })},
-        {"fairness", average([](const auto& result) { return result.fairness; })},
-        {"moves", average([](const auto& result) { return result.nMoves; })},
-        {"checked", true}};
+    const Spread utility(GetNumbers(runs, "utility"));
+    const Spread mean(GetNumbers(runs, "mean_utility"));
+    const auto average = [&](const char* key) { return Spread(GetNumbers(runs, key)).mean; };
+    nlohmann::ordered_json row = {{"objective", runs.front().at("objective")},
+                                  {"policy", runs.front().at("policy")},
+                                  {"seeds", runs.size()},
+                                  {"finished", average("finished")},
+                                  {"utility", utility.mean},
+                                  {"utility_deviation", utility.deviation},
+                                  {"mean_utility", mean.mean},
+                                  {"mean_utility_deviation", mean.deviation},
+                                  {"gadget_above", nullptr},
+                                  {"gadget_gain", nullptr},
+                                  {"gadget_gain_deviation", nullptr},
+                                  {"completion_slots", average("completion_slots")},
+                                  {"gpu_use", average("gpu_use")},
+                                  {"link_use", average("link_use")},
+                                  {"fairness", average("fairness")},
+                                  {"moves", average("moves")},
+                                  {"checked", true}};
     if (gadget && gadget != &runs)
     {
         // The same jobs in both: their differences spread less than the utilities do.
-        std::vector<TraceRun> differences = runs;
+        std::vector<double> differences = GetNumbers(*gadget, "mean_utility");
+        const std::vector<double> others = GetNumbers(runs, "mean_utility");
         uint32_t nAbove = 0;
-        for (std::size_t i = 0; i < runs.size(); ++i)
+        for (std::size_t i = 0; i < others.size(); ++i)
         {
-            double& difference = differences[i].result.meanUtility;
-            difference = (*gadget)[i].result.meanUtility - difference;
-            nAbove += difference > 0;
+            differences[i] -= others[i];
+            nAbove += differences[i] > 0;
         }
-        const Spread gain(differences, [](const auto& result) { return result.meanUtility; });
+        const Spread gain(differences);
         row["gadget_above"] = nAbove;
         row["gadget_gain"] = gain.mean;
         row["gadget_gain_deviation"] = gain.deviation;

@@ -36,16 +36,16 @@ struct TraceRun
  */
 nlohmann::ordered_json MakeTraceRow(const GpuCluster& cluster, const TraceRun& run);
 
-/// @return the columns of MakeTraceRow that people look at
-std::vector<ResultWriter::Column> GetTraceColumns();
+/// @return the columns of MakeTraceRow that people look at @param hasSeed whether seeds differ
+std::vector<ResultWriter::Column> GetTraceColumns(bool hasSeed);
 
 /**
- * @param runs the runs of a policy with all seeds
+ * @param runs rows by MakeTraceRow: those of a policy with all seeds
  * @param gadget those of GADGET, to compare with; nullptr if there are none
  * @return one row for all
  */
-nlohmann::ordered_json MakeSpreadRow(const std::vector<TraceRun>& runs,
-                                     const std::vector<TraceRun>* gadget);
+nlohmann::ordered_json MakeSpreadRow(const std::vector<nlohmann::ordered_json>& runs,
+                                     const std::vector<nlohmann::ordered_json>* gadget);
 
 /// @return the columns of MakeSpreadRow that people look at
 std::vector<ResultWriter::Column> GetSpreadColumns();

@@ -74,7 +74,7 @@ CheckSchedulers(const PlanOptions& options)
 void
 ExcludePlanning(const ProgramOptions& parser, const std::string& name)
 {
-    parser.Exclude(name, {"scheduler", "chunks-per-server", "samples", "seed"});
+    parser.Exclude(name, {"scheduler", "chunks-per-server", "samples", "seed", "jobs", "shard"});
 }
 
 std::vector<NodeId>

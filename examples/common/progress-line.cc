@@ -18,9 +18,9 @@ constexpr auto EVERY = std::chrono::milliseconds(200);
 
 } // namespace
 
-ProgressLine::ProgressLine(std::string task, bool isShown)
+ProgressLine::ProgressLine(std::string task, bool isShown, Clock::time_point begin)
     : m_task(std::move(task)),
-      m_begin(Clock::now())
+      m_begin(begin)
 {
     if (isShown && isatty(STDERR_FILENO))
     {

@@ -23,11 +23,17 @@ namespace ns3::allreduce
 class ProgressLine
 {
   public:
+    /// What tells how long the task will take.
+    using Clock = std::chrono::steady_clock;
+
     /**
      * @param task what the line begins with
      * @param isShown whether there is a line at all
+     * @param begin when the task began
      */
-    explicit ProgressLine(std::string task, bool isShown = true);
+    explicit ProgressLine(std::string task,
+                          bool isShown = true,
+                          Clock::time_point begin = Clock::now());
 
     /// Clears the line.
     ~ProgressLine();
@@ -45,8 +51,6 @@ class ProgressLine
     void Clear();
 
   private:
-    using Clock = std::chrono::steady_clock;
-
     /// Writes the line until the task is over.
     void Run();
     /// Writes the line once.

@@ -4,10 +4,13 @@
 
 #include "worker-processes.h"
 
+#include "mpi-ranks.h"
+
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <poll.h>
@@ -16,6 +19,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -30,6 +34,20 @@ enum ExitStatus
     FAILED = 1,
     INPUT_ERROR = 2
 };
+
+/// What a rank says of a task: one of these, and then the text.
+enum Verdict : char
+{
+    IS_DONE = 'd',
+    HAS_FAILED = 'f',
+    IS_INPUT_ERROR = 'i'
+};
+
+/// What tells a rank that there are no more tasks.
+const std::string NO_MORE;
+
+/// How long to wait before looking for messages of ranks again; waiting in MPI keeps a core busy.
+constexpr int PAUSE_MS = 1;
 
 volatile std::sig_atomic_t g_signal = 0; //!< that has come; 0: none
 
@@ -147,9 +165,14 @@ DescribeEnd(int status, const std::string& text)
 
 } // namespace
 
-WorkerProcesses::WorkerProcesses(uint32_t nJobs)
-    : m_nJobs(std::max(nJobs, 1U))
+WorkerProcesses::WorkerProcesses(uint32_t nJobs, MpiRanks* ranks)
+    : m_nJobs(std::max(nJobs, 1U)),
+      m_ranks(ranks)
 {
+    for (uint32_t rank = 1; ranks && rank < ranks->GetSize(); ++rank)
+    {
+        m_helpers.push_back({rank, std::nullopt});
+    }
 }
 
 WorkerProcesses::~WorkerProcesses()
@@ -179,6 +202,11 @@ WorkerProcesses::Run(std::size_t nTasks, const Task& task, const Report& report)
                 return task(index);
             });
         }
+        for (Helper* idle = nullptr; nStarted < nTasks && (idle = FindIdleHelper());)
+        {
+            idle->task = nStarted++;
+            m_ranks->Send(idle->rank, std::to_string(*idle->task));
+        }
         Listen();
         if (g_signal != 0)
         {
@@ -192,6 +220,14 @@ WorkerProcesses::Run(std::size_t nTasks, const Task& task, const Report& report)
             }
             report(nReported, m_outcomes[nReported]);
         }
+    }
+    for (const Helper& helper : m_helpers)
+    {
+        m_ranks->Send(helper.rank, NO_MORE);
+    }
+    if (m_ranks)
+    {
+        m_ranks->Leave();
     }
 }
 
@@ -233,7 +269,8 @@ WorkerProcesses::Listen()
     {
         polled.push_back({worker.pipe, POLLIN, 0});
     }
-    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR)
+    const int patience = m_helpers.empty() ? -1 : PAUSE_MS;
+    if (poll(polled.data(), polled.size(), patience) < 0 && errno != EINTR)
     {
         FailSystem("poll");
     }
@@ -252,6 +289,36 @@ WorkerProcesses::Listen()
             m_workers.erase(m_workers.begin() + i);
         }
     }
+    while (HearHelper())
+    {
+    }
+}
+
+WorkerProcesses::Helper*
+WorkerProcesses::FindIdleHelper()
+{
+    const auto idle = std::find_if(m_helpers.begin(), m_helpers.end(), [](const Helper& helper) {
+        return !helper.task;
+    });
+    return idle == m_helpers.end() ? nullptr : &*idle;
+}
+
+bool
+WorkerProcesses::HearHelper()
+{
+    const auto sender = m_helpers.empty() ? std::nullopt : m_ranks->FindSender();
+    if (!sender)
+    {
+        return false;
+    }
+    const std::string message = m_ranks->Receive(*sender);
+    Helper& helper = m_helpers[*sender - 1];
+    const std::size_t index = *std::exchange(helper.task, std::nullopt);
+    m_isDone[index] = true;
+    m_isInputError[index] = message[0] == IS_INPUT_ERROR;
+    Outcome& outcome = m_outcomes[index];
+    (message[0] == HAS_FAILED ? outcome.failure : outcome.text) = message.substr(1);
+    return true;
 }
 
 void
@@ -267,6 +334,39 @@ WorkerProcesses::End(Worker& worker)
     Outcome& outcome = m_outcomes[worker.index];
     outcome.failure = DescribeEnd(status, worker.text);
     outcome.text = std::move(worker.text);
+}
+
+void
+ServeFirstRank(MpiRanks& ranks, const WorkerProcesses::Task& task)
+{
+    for (;;)
+    {
+        while (!ranks.FindSender())
+        {
+            std::this_thread::sleep_for(std::chrono::milliseconds(PAUSE_MS));
+        }
+        const std::string request = ranks.Receive(0);
+        if (request == NO_MORE)
+        {
+            ranks.Leave();
+            return;
+        }
+        try
+        {
+            WorkerProcesses(1).Run(
+                1,
+                [&](std::size_t) { return task(std::stoull(request)); },
+                [&](std::size_t, const WorkerProcesses::Outcome& outcome) {
+                    ranks.Send(0,
+                               outcome.failure.empty() ? char(IS_DONE) + outcome.text
+                                                       : char(HAS_FAILED) + outcome.failure);
+                });
+        }
+        catch (const InputError& error)
+        {
+            ranks.Send(0, char(IS_INPUT_ERROR) + std::string(error.what()));
+        }
+    }
 }
 
 uint32_t

@@ -7,12 +7,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+class MpiRanks;
 
 /// Thrown when somebody asks the program to stop.
 struct Interrupt
@@ -42,8 +45,11 @@ class WorkerProcesses
     /// Told about each task, in the order of their numbers and as soon as possible.
     using Report = std::function<void(std::size_t, const Outcome&)>;
 
-    /// @param nJobs how many processes there are at a time, 1 or more
-    explicit WorkerProcesses(uint32_t nJobs);
+    /**
+     * @param nJobs how many processes there are at a time, 1 or more
+     * @param ranks others that help, each with a process at a time; see ServeFirstRank
+     */
+    explicit WorkerProcesses(uint32_t nJobs, MpiRanks* ranks = nullptr);
 
     /// Ends processes that are still at work.
     ~WorkerProcesses();
@@ -72,16 +78,39 @@ class WorkerProcesses
         std::string text;  //!< what it has said
     };
 
+    /// A rank that does tasks for this one.
+    struct Helper
+    {
+        uint32_t rank;                   //!< its number
+        std::optional<std::size_t> task; //!< what it is doing
+    };
+
     void Start(std::size_t index, const Task& task);
+    /// Wait for news from workers and helpers.
     void Listen();
     void End(Worker& worker);
+    /// Take a result from a helper, if there is one. @return whether there was
+    bool HearHelper();
+    /// @return a helper that has nothing to do, or nullptr
+    Helper* FindIdleHelper();
 
     uint32_t m_nJobs;                 //!< how many processes there are at a time
+    MpiRanks* m_ranks;                //!< others that help, or nullptr
+    std::vector<Helper> m_helpers;    //!< those ranks
     std::vector<Worker> m_workers;    //!< those at work
     std::vector<bool> m_isDone;       //!< by task
     std::vector<Outcome> m_outcomes;  //!< by task
     std::vector<bool> m_isInputError; //!< by task: its text is that of an InputError
 };
+
+/**
+ * Do what the first rank's WorkerProcesses ask for, each task in a process of its own, until they
+ * have no more tasks.
+ *
+ * @param ranks those of mpirun
+ * @param task does a task
+ */
+void ServeFirstRank(MpiRanks& ranks, const WorkerProcesses::Task& task);
 
 /// @return how many processes this machine runs at a time
 uint32_t GetNCores();

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "mpi-ranks.h"
+
+#include "ns3/allreduce-error.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#ifdef ALLREDUCE_MPI
+#include <mpi.h>
+#endif
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// @return whether a launcher of Open MPI, MPICH or Slurm has started this process
+bool
+IsLaunched()
+{
+    const auto variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
+    return std::any_of(variables.begin(), variables.end(), [](const char* name) {
+        return std::getenv(name) != nullptr;
+    });
+}
+
+} // namespace
+
+MpiRanks&
+MpiRanks::Get()
+{
+    static MpiRanks ranks;
+    return ranks;
+}
+
+uint32_t
+MpiRanks::GetRank() const
+{
+    return m_rank;
+}
+
+uint32_t
+MpiRanks::GetSize() const
+{
+    return m_size;
+}
+
+#ifdef ALLREDUCE_MPI
+
+MpiRanks::MpiRanks()
+{
+    if (!IsLaunched())
+    {
+        return; // MPI would start a process of its own for this one.
+    }
+    int rank = 0;
+    int size = 1;
+    MPI_Init(nullptr, nullptr);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    m_rank = rank;
+    m_size = size;
+    m_isJoined = true;
+}
+
+MpiRanks::~MpiRanks()
+{
+    if (m_isJoined)
+    {
+        MPI_Abort(MPI_COMM_WORLD, 2); // the status of programs that refuse their input
+    }
+}
+
+void
+MpiRanks::Send(uint32_t rank, const std::string& text)
+{
+    MPI_Send(text.data(), text.size(), MPI_CHAR, rank, 0, MPI_COMM_WORLD);
+}
+
+std::optional<uint32_t>
+MpiRanks::FindSender()
+{
+    int isThere = 0;
+    MPI_Status status;
+    if (m_isJoined)
+    {
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &isThere, &status);
+    }
+    return isThere ? std::optional<uint32_t>(status.MPI_SOURCE) : std::nullopt;
+}
+
+std::string
+MpiRanks::Receive(uint32_t rank)
+{
+    MPI_Status status;
+    int size = 0;
+    MPI_Probe(rank, 0, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_CHAR, &size);
+    std::string text(size, '\0');
+    MPI_Recv(text.data(), size, MPI_CHAR, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return text;
+}
+
+void
+MpiRanks::Leave()
+{
+    if (m_isJoined)
+    {
+        MPI_Finalize();
+    }
+    m_isJoined = false;
+}
+
+#else
+
+MpiRanks::MpiRanks()
+{
+    if (IsLaunched())
+    {
+        FailInput("started by mpirun, but this build has no MPI: expected one process, or a build "
+                  "with libopenmpi-dev");
+    }
+}
+
+MpiRanks::~MpiRanks() = default;
+
+void
+MpiRanks::Send(uint32_t, const std::string&)
+{
+}
+
+std::optional<uint32_t>
+MpiRanks::FindSender()
+{
+    return std::nullopt;
+}
+
+std::string
+MpiRanks::Receive(uint32_t)
+{
+    return "";
+}
+
+void
+MpiRanks::Leave()
+{
+}
+
+#endif
+
+} // namespace ns3::allreduce
