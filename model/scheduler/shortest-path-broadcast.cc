@@ -40,6 +40,7 @@ ShortestPathBroadcast::ShortestPathBroadcast(const AllReduceState& state,
 {
     MeasureDistances();
     NameHops();
+    FindMostLinks();
     std::iota(m_order.begin(), m_order.end(), 0);
     for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
     {
@@ -52,7 +53,6 @@ ShortestPathBroadcast::ShortestPathBroadcast(const AllReduceState& state,
 void
 ShortestPathBroadcast::MeasureDistances()
 {
-    uint32_t farthest = 0;
     for (NodeId server = 0; server < m_nServers; ++server)
     {
         const std::vector<uint32_t> distances = ComputeDistances(m_topology, server);
@@ -63,12 +63,12 @@ ShortestPathBroadcast::MeasureDistances()
                 FailInput("server ", other, " cannot reach server ", server);
             }
             m_distances.push_back(distances[other]);
-            farthest = std::max(farthest, distances[other]);
+            m_farthest = std::max(m_farthest, distances[other]);
         }
     }
     for (Receiver& receiver : m_receivers)
     {
-        receiver.ready.resize(m_isNearestFirst ? farthest + 1 : 1);
+        receiver.ready.resize(m_isNearestFirst ? m_farthest + 1 : 1);
         receiver.nMissing = m_state.GetNChunks();
     }
 }
@@ -87,46 +87,45 @@ ShortestPathBroadcast::NameHops()
     }
 }
 
-uint32_t
-ShortestPathBroadcast::GetDistance(NodeId root, NodeId server) const
+void
+ShortestPathBroadcast::FindMostLinks()
 {
-    return m_distances[std::size_t{root} * m_nServers + server];
-}
-
-bool
-ShortestPathBroadcast::IsAllowed(NodeId root, const Hop& hop) const
-{
-    return GetDistance(root, hop.from) + (m_detour == 0) <= GetDistance(root, hop.to);
-}
-
-uint32_t
-ShortestPathBroadcast::FindMostLinks(NodeId root, NodeId server) const
-{
-    for (const HopId id : m_receivers[server].hops)
+    m_mostLinks.assign(m_distances.size(), 0);
+    for (NodeId root = 0; root < m_nServers; ++root)
     {
-        // A sender that is no closer to the root may itself wait for this server.
-        if (GetDistance(root, m_hops.Get(id).from) < GetDistance(root, server))
+        for (NodeId server = 0; server < m_nServers; ++server)
         {
-            return m_hops.Get(id).nLinks + m_detour;
+            // A sender that is no closer to the root may itself wait for this server.
+            const auto& hops = m_receivers[server].hops;
+            const auto nearest = std::find_if(hops.begin(), hops.end(), [&](HopId hop) {
+                return GetDistance(root, m_hops.Get(hop).from) < GetDistance(root, server);
+            });
+            if (nearest != hops.end())
+            {
+                m_mostLinks[std::size_t{root} * m_nServers + server] =
+                    m_hops.Get(*nearest).nLinks + m_detour;
+            }
         }
     }
-    return UNREACHABLE;
 }
 
 void
 ShortestPathBroadcast::Spread(ChunkId chunk, NodeId server)
 {
     const NodeId root = m_state.GetRoots()[chunk];
+    if (m_detour == 0 && GetDistance(root, server) == m_farthest)
+    {
+        return; // Nobody is farther.
+    }
     const ServerGraph& graph = m_hops.GetGraph();
     for (const NodeId next : graph.GetNeighbors(server))
     {
-        const uint32_t distance = GetDistance(root, next);
-        if (GetDistance(root, server) + (m_detour == 0) <= distance && next != root &&
-            !m_isReady.Test(next, chunk) &&
-            graph.GetNLinks(server, next) <= FindMostLinks(root, next))
+        if (next != root && IsAllowed(root, server, next) && !m_isReady.Test(next, chunk) &&
+            graph.GetNLinks(server, next) <= GetMostLinks(root, next))
         {
             m_isReady.Set(next, chunk);
-            m_receivers[next].ready[m_isNearestFirst ? distance : 0].push_back(chunk);
+            m_receivers[next].ready[m_isNearestFirst ? GetDistance(root, next) : 0].push_back(
+                chunk);
         }
     }
 }
@@ -198,7 +197,7 @@ bool
 ShortestPathBroadcast::Deliver(ChunkId chunk, NodeId server, WorkloadList& round)
 {
     const NodeId root = m_state.GetRoots()[chunk];
-    const uint32_t mostLinks = FindMostLinks(root, server);
+    const uint32_t mostLinks = GetMostLinks(root, server);
     for (const HopId id : m_receivers[server].hops)
     {
         const Hop& hop = m_hops.Get(id);
@@ -206,7 +205,7 @@ ShortestPathBroadcast::Deliver(ChunkId chunk, NodeId server, WorkloadList& round
         {
             break;
         }
-        if (IsAllowed(root, hop) && m_state.GetFinals().Test(hop.from, chunk) &&
+        if (IsAllowed(root, hop.from, server) && m_state.GetFinals().Test(hop.from, chunk) &&
             m_hops.FindPath(id, m_state, 0, m_path))
         {
             Workload workload;

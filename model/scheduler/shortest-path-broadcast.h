@@ -56,11 +56,25 @@ class ShortestPathBroadcast
 
     void MeasureDistances();
     void NameHops();
-    uint32_t GetDistance(NodeId root, NodeId server) const;
-    /// @return whether a server may get the chunks of a root over a hop, if the sender is near
-    bool IsAllowed(NodeId root, const Hop& hop) const;
+    void FindMostLinks();
+
+    /// @return how many links a server is away from a root
+    uint32_t GetDistance(NodeId root, NodeId server) const
+    {
+        return m_distances[std::size_t{root} * m_nServers + server];
+    }
+
     /// @return how many links a hop to a server may have, for the chunks of a root
-    uint32_t FindMostLinks(NodeId root, NodeId server) const;
+    uint32_t GetMostLinks(NodeId root, NodeId server) const
+    {
+        return m_mostLinks[std::size_t{root} * m_nServers + server];
+    }
+
+    /// @return whether a server may pass the chunks of a root on to another, if they are near
+    bool IsAllowed(NodeId root, NodeId from, NodeId to) const
+    {
+        return GetDistance(root, from) + (m_detour == 0) <= GetDistance(root, to);
+    }
 
     /// A server has a chunk anew: it may pass it on.
     void Spread(ChunkId chunk, NodeId server);
@@ -79,6 +93,8 @@ class ShortestPathBroadcast
     uint32_t m_detour;                                  //!< see the constructor
     bool m_isNearestFirst;                              //!< see the constructor
     std::vector<uint16_t> m_distances;                  //!< [server][server]: links between them
+    std::vector<uint16_t> m_mostLinks;                  //!< [root][server]: see GetMostLinks
+    uint32_t m_farthest{0};                             //!< the largest of m_distances
     std::vector<Receiver> m_receivers;                  //!< by server
     std::vector<NodeId> m_order;                        //!< of the receivers in a round
     BitMatrix m_isReady;                                //!< [server][chunk]: is or was in ready
