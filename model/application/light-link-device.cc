@@ -393,8 +393,15 @@ LightLinkDevice::Arrive()
     Tell(m_snifferTrace, frame);
     Tell(m_promiscSnifferTrace, frame);
     Tell(m_phyRxEndTrace, frame);
-    // Whoever else holds it shall not see it change.
-    Receive(frame->GetReferenceCount() > 1 ? frame->Copy() : frame);
+    if (frame->GetReferenceCount() > 1)
+    {
+        // Whoever else holds it shall not see it change.
+        Receive(frame->Copy());
+    }
+    else
+    {
+        Receive(frame);
+    }
 }
 
 void
