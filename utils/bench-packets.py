@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 FULL_STACK = ["--full-stack", "--SchedulerType=ns3::MapScheduler"]
-NOT_SIMULATED = {"wall_s", "events"}
+NOT_SIMULATED = {"wall_s"}
 
 
 def make_fat_tree(pods=4, edges=4, servers=4):

@@ -313,7 +313,7 @@ LightLinkDevice::SendFrame(const Ptr<Packet>& frame)
     {
         if (m_flowControl)
         {
-            m_flowControl->Stop();
+            m_flowControl->PacketDiscarded(PeekPointer(m_queue), frame);
         }
         m_macTxDropTrace(frame);
         return false;
@@ -321,11 +321,7 @@ LightLinkDevice::SendFrame(const Ptr<Packet>& frame)
     m_queuePeak = std::max(m_queuePeak, m_queue->GetNPackets());
     if (m_flowControl)
     {
-        m_flowControl->NotifyQueuedBytes(frame->GetSize());
-        if (m_queue->WouldOverflow(1, m_mtu))
-        {
-            m_flowControl->Stop();
-        }
+        m_flowControl->PacketEnqueued(PeekPointer(m_queue), frame);
     }
     if (!m_current)
     {
@@ -342,19 +338,14 @@ LightLinkDevice::TransmitNext()
     {
         return;
     }
-    const uint32_t size = m_current->GetSize();
     if (m_flowControl)
     {
-        m_flowControl->NotifyTransmittedBytes(size);
-        if (m_flowControl->IsStopped() && !m_queue->WouldOverflow(1, m_mtu))
-        {
-            m_flowControl->Wake();
-        }
+        m_flowControl->PacketDequeued(PeekPointer(m_queue), m_current);
     }
     Tell(m_snifferTrace, m_current);
     Tell(m_promiscSnifferTrace, m_current);
     Tell(m_phyTxBeginTrace, m_current);
-    const Time& time = GetTransmitTime(size);
+    const Time& time = GetTransmitTime(m_current->GetSize());
     Simulator::Schedule(time + m_gap, m_endOfTransmission);
     m_peer->Expect(time + m_channel->GetDelay(), m_current);
 }
