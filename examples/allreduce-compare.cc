@@ -194,6 +194,7 @@ LeaveOutMissingPolicy(std::vector<Case>& cases, const PlanOptions& options)
 int
 Run(int argc, char* argv[])
 {
+    SetFastEventQueue();
     SetDataCentreTcpDefaults();
     Options options;
     options.plan.chunksPerServer = "ports"; // the same chunks for all of them

@@ -23,8 +23,8 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-network.h"
 #include "ns3/fixed-scheduler.h"
+#include "ns3/net-device.h"
 #include "ns3/pcap-file-wrapper.h"
-#include "ns3/point-to-point-net-device.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/trace-helper.h"
@@ -132,10 +132,7 @@ class PacketFiles
             const Ptr<NetDevice> device = network.GetDevice(link);
             const std::string path = helper.GetFilenameFromDevice(m_options.pcap, device);
             const auto file = helper.CreateFile(path, std::ios::out, PcapHelper::DLT_PPP);
-            helper.HookDefaultSink<PointToPointNetDevice>(
-                DynamicCast<PointToPointNetDevice>(device),
-                "PromiscSniffer",
-                file);
+            helper.HookDefaultSink<NetDevice>(device, "PromiscSniffer", file);
             m_files.emplace_back(path, file);
         }
     }
@@ -277,6 +274,7 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
 int
 Run(int argc, char* argv[])
 {
+    SetFastEventQueue();
     SetDataCentreTcpDefaults();
     Options options;
     options.plan.schedulers = {"greedy"};
@@ -313,6 +311,7 @@ Run(int argc, char* argv[])
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
                     {options.report, argc, argv},
                     PacketFiles(options)};
+    options.run.fullStack = options.run.fullStack || !options.anim.empty();
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
     options.run.prepare = [&](const auto& network) {
         return WatchPackets(network, options, outputs.packets);

@@ -9,11 +9,14 @@
 #include "ns3/abort-on-input-error.h"
 #include "ns3/constant-position-mobility-model.h"
 #include "ns3/double.h"
+#include "ns3/drop-tail-queue.h"
 #include "ns3/error-model.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-list-routing-helper.h"
+#include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/names.h"
+#include "ns3/net-device-queue-interface.h"
 #include "ns3/node.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/pointer.h"
@@ -62,11 +65,27 @@ GetErrors(Ptr<NetDevice> device)
     return errors.Get<ErrorModel>();
 }
 
+/// @return what makes light devices with the defaults that users have set for ns-3's
+ObjectFactory
+MakeLightFactory()
+{
+    ObjectFactory factory;
+    factory.SetTypeId(LightLinkDevice::GetTypeId());
+    const TypeId model = PointToPointNetDevice::GetTypeId();
+    for (std::size_t i = 0; i < model.GetAttributeN(); ++i)
+    {
+        factory.Set(model.GetAttribute(i).name, *model.GetAttribute(i).initialValue);
+    }
+    return factory;
+}
+
 } // namespace
 
 TopologyHelper::TopologyHelper(Topology topology)
-    : m_topology(std::move(topology))
+    : m_topology(std::move(topology)),
+      m_lightDevice(MakeLightFactory())
 {
+    m_queue.SetTypeId(DropTailQueue<Packet>::GetTypeId());
 }
 
 void
@@ -76,6 +95,14 @@ TopologyHelper::SetDeviceAttribute(const std::string& name, const AttributeValue
     NS_ABORT_MSG_IF(name == "DataRate",
                     "SetDeviceAttribute: DataRate is a property of each link, use SetLinkRate");
     m_pointToPoint.SetDeviceAttribute(name, value);
+    m_lightDevice.Set(name, value);
+}
+
+void
+TopologyHelper::SetLight(bool isLight)
+{
+    RequireNotInstalled("SetLight");
+    m_isLight = isLight;
 }
 
 void
@@ -161,6 +188,7 @@ TopologyHelper::Install()
     PlaceNodes();
     NameNodes();
     m_built = CreateObject<AllReduceNetwork>(m_topology, m_nodes, m_devices);
+    AddShortcuts();
     return m_built;
 }
 
@@ -203,15 +231,62 @@ TopologyHelper::CreateLinks()
 void
 TopologyHelper::CreateLink(const Link& link)
 {
+    const auto a = m_nodes.Get(link.a);
+    const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-    const auto devices = m_pointToPoint.Install(m_nodes.Get(link.a), m_nodes.Get(link.b));
+    const bool isLight = m_isLight && a->GetSystemId() == b->GetSystemId();
+    const auto devices = isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
         m_devices.Add(devices.Get(end));
         if (link.errorRate > 0)
         {
             AddErrors(devices.Get(end), link.errorRate);
+        }
+    }
+}
+
+NetDeviceContainer
+TopologyHelper::CreateLightLink(Ptr<Node> a, Ptr<Node> b, const Link& link) const
+{
+    const auto deviceA = CreateLightDevice(a, link);
+    const auto deviceB = CreateLightDevice(b, link);
+    const auto channel = CreateObject<LightLinkChannel>();
+    channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
+    channel->Connect(deviceA, deviceB);
+    NetDeviceContainer devices(deviceA);
+    devices.Add(deviceB);
+    return devices;
+}
+
+Ptr<LightLinkDevice>
+TopologyHelper::CreateLightDevice(Ptr<Node> node, const Link& link) const
+{
+    const auto device = m_lightDevice.Create<LightLinkDevice>();
+    device->SetDataRate(DataRate(link.rateBps));
+    device->SetAddress(Mac48Address::Allocate());
+    node->AddDevice(device);
+    device->SetQueue(m_queue.Create<Queue<Packet>>());
+    const auto interface = CreateObject<NetDeviceQueueInterface>();
+    device->AggregateObject(interface);
+    device->SetFlowControl(interface->GetTxQueue(0));
+    return device;
+}
+
+void
+TopologyHelper::AddShortcuts()
+{
+    for (DirectedLinkId link = 0; link < m_devices.GetN(); ++link)
+    {
+        if (const auto device = DynamicCast<LightLinkDevice>(m_devices.Get(link)))
+        {
+            const auto routing = m_built->GetRouting(m_topology.GetSource(link));
+            const auto ipv4 = device->GetNode()->GetObject<Ipv4>();
+            const uint32_t interface = ipv4->GetInterfaceForDevice(device);
+            device->AddShortcut([routing, interface](const Ptr<Packet>& frame) {
+                return routing->TakeFrame(interface, frame);
+            });
         }
     }
 }

@@ -14,7 +14,9 @@
 #include "ns3/net-device-container.h"
 #include "ns3/node-container.h"
 #include "ns3/nstime.h"
+#include "ns3/object-factory.h"
 #include "ns3/point-to-point-helper.h"
+#include "ns3/queue.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/vector.h"
 
@@ -26,6 +28,8 @@
 
 namespace ns3::allreduce
 {
+
+class LightLinkDevice;
 
 /**
  * @ingroup allreduce
@@ -64,6 +68,19 @@ class TopologyHelper
      */
     template <typename... Ts>
     void SetQueue(const std::string& type, Ts&&... attributes);
+
+    /**
+     * Make the simulation faster: links are LightLinkDevices, which give the same simulated times,
+     * and packets on pinned paths go from them to the next link, or to TCP and UDP at their end.
+     *
+     * The devices have the attributes and trace sources of PointToPointNetDevice, but
+     * PointToPointHelper and NetAnim do not know them. Who listens to a node's IP, traffic control
+     * or protocol handlers, as FlowMonitor does, does not hear of pinned packets that come in.
+     * Links between nodes of different ranks stay PointToPointNetDevices.
+     *
+     * @param isLight whether to do so; false by default
+     */
+    void SetLight(bool isLight);
 
     /**
      * Install a queue disc on every device; without this call there is none.
@@ -132,6 +149,26 @@ class TopologyHelper
     Ptr<AllReduceNetwork> GetNetwork() const;
 
   private:
+    /// Set no attribute more.
+    static void SetAttributes(ObjectFactory& factory)
+    {
+    }
+
+    /**
+     * Set attributes of what a factory makes.
+     *
+     * @tparam Ts types of what follows
+     * @param factory the factory
+     * @param name an attribute's name
+     * @param value its value
+     * @param others names and values, one after another
+     */
+    template <typename... Ts>
+    static void SetAttributes(ObjectFactory& factory,
+                              const std::string& name,
+                              const AttributeValue& value,
+                              const Ts&... others);
+
     /// Refuse settings that cannot be met.
     void CheckSettings() const;
     /// Make a node of each server and switch.
@@ -144,6 +181,25 @@ class TopologyHelper
      * @param link the link
      */
     void CreateLink(const Link& link);
+    /**
+     * Make the two devices of a light link.
+     *
+     * @param a one end
+     * @param b the other end
+     * @param link the link
+     * @return both devices
+     */
+    NetDeviceContainer CreateLightLink(Ptr<Node> a, Ptr<Node> b, const Link& link) const;
+    /**
+     * Make one end of a light link.
+     *
+     * @param node where
+     * @param link the link
+     * @return the device
+     */
+    Ptr<LightLinkDevice> CreateLightDevice(Ptr<Node> node, const Link& link) const;
+    /// Let light devices send on what is on a pinned path.
+    void AddShortcuts();
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
     /// Give every device an interface and an address.
@@ -170,6 +226,9 @@ class TopologyHelper
 
     Topology m_topology;                             //!< the network as a graph
     PointToPointHelper m_pointToPoint;               //!< makes the devices
+    bool m_isLight{false};                           //!< see SetLight
+    ObjectFactory m_lightDevice;                     //!< makes light devices
+    ObjectFactory m_queue;                           //!< makes their queues
     InternetStackHelper m_stack;                     //!< installs IPv4
     std::optional<TrafficControlHelper> m_queueDisc; //!< makes queue discs
     std::function<uint32_t(NodeId)> m_systemId;      //!< rank of a node
@@ -188,7 +247,23 @@ template <typename... Ts>
 void
 TopologyHelper::SetQueue(const std::string& type, Ts&&... attributes)
 {
+    m_queue = ObjectFactory();
+    std::string packetQueue = type;
+    QueueBase::AppendItemTypeIfNotPresent(packetQueue, "Packet");
+    m_queue.SetTypeId(packetQueue);
+    SetAttributes(m_queue, attributes...);
     m_pointToPoint.SetQueue(type, std::forward<Ts>(attributes)...);
+}
+
+template <typename... Ts>
+void
+TopologyHelper::SetAttributes(ObjectFactory& factory,
+                              const std::string& name,
+                              const AttributeValue& value,
+                              const Ts&... others)
+{
+    factory.Set(name, value);
+    SetAttributes(factory, others...);
 }
 
 } // namespace ns3::allreduce

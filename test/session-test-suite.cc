@@ -594,6 +594,7 @@ class DroppedTestCase : public DataCentreTestCase
             Passage passage;
             RunOptions options = MakeOptions(transport, "dependency");
             options.queue = 5;
+            options.fullStack = true; // otherwise IP is not told of all packets
             const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
             options.faults.background = usesIp ? "0.3" : "0";

@@ -15,6 +15,7 @@ const std::vector<std::string> SYNCS = {"barrier", "dependency"};
 void
 DataCentreTestCase::DoSetup()
 {
+    SetFastEventQueue();
     SetDataCentreTcpDefaults();
 }
 

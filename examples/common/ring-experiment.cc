@@ -64,6 +64,7 @@ class RingSimulation
           m_topology(cluster.topology)
     {
         m_topology.SetDeviceAttribute("Mtu", UintegerValue(options.frame));
+        m_topology.SetLight(true);
         m_network = m_topology.Install();
         m_topology.AssignStreams(0);
     }

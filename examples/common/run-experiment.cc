@@ -19,7 +19,8 @@
 #include "ns3/enum.h"
 #include "ns3/flow-monitor-helper.h"
 #include "ns3/ideal-time.h"
-#include "ns3/point-to-point-net-device.h"
+#include "ns3/light-link-device.h"
+#include "ns3/pointer.h"
 #include "ns3/round-hash.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/simulator.h"
@@ -85,6 +86,7 @@ class Run
         m_builder.SetQueue("ns3::DropTailQueue<Packet>",
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
+        m_builder.SetLight(m_options.IsLight());
         m_network = m_builder.Install();
         if (m_options.prepare)
         {
@@ -101,9 +103,12 @@ class Run
         for (DirectedLinkId link = 0; link < m_result.links.size(); ++link)
         {
             m_result.links[link].link = link;
-            GetQueue(link)->TraceConnectWithoutContext(
-                "PacketsInQueue",
-                MakeBoundCallback(&Run::NoteQueueLength, &m_result.links[link]));
+            if (!GetLightDevice(link))
+            {
+                GetQueue(link)->TraceConnectWithoutContext(
+                    "PacketsInQueue",
+                    MakeBoundCallback(&Run::NoteQueueLength, &m_result.links[link]));
+            }
         }
         for (NodeId node = 0; node < m_experiment.topology.GetNNodes(); ++node)
         {
@@ -132,9 +137,17 @@ class Run
         use->queuePeak = std::max(use->queuePeak, length);
     }
 
+    /// @return the device if it is a light one, which remembers how long its queue was
+    Ptr<LightLinkDevice> GetLightDevice(DirectedLinkId link) const
+    {
+        return DynamicCast<LightLinkDevice>(m_network->GetDevice(link));
+    }
+
     Ptr<Queue<Packet>> GetQueue(DirectedLinkId link) const
     {
-        return DynamicCast<PointToPointNetDevice>(m_network->GetDevice(link))->GetQueue();
+        PointerValue queue;
+        m_network->GetDevice(link)->GetAttribute("TxQueue", queue);
+        return queue.Get<Queue<Packet>>();
     }
 
     void InstallSession()
@@ -407,6 +420,10 @@ class Run
             const auto queue = GetQueue(use.link);
             use.bytes = queue->GetTotalReceivedBytes();
             use.nDropped = queue->GetTotalDroppedPackets();
+            if (const auto device = GetLightDevice(use.link))
+            {
+                use.queuePeak = device->GetQueuePeak();
+            }
             const double rate = m_network->GetRate(use.link);
             use.utilization = seconds > 0 ? 8.0 * use.bytes / (rate * seconds) : 0;
             m_result.nDropped += use.nDropped;

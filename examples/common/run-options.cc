@@ -9,7 +9,9 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/config.h"
+#include "ns3/global-value.h"
 #include "ns3/nstime.h"
+#include "ns3/string.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/uinteger.h"
 
@@ -111,6 +113,10 @@ RunOptions::AddTo(ProgramOptions& options)
                 showLinks,
                 "report bytes, use and queue peak of the ten busiest links (in JSON: of all)");
     options.Add("flow-monitor", flowMonitor, "write FlowMonitor's XML to this file");
+    options.Add(
+        "full-stack",
+        fullStack,
+        "packets pass ns-3's own devices and the IP stack of every node: slower, same times");
     faults.AddTo(options);
 }
 
@@ -138,6 +144,12 @@ void
 RunOptions::CheckFor(const Topology& topology) const
 {
     faults.MakeFaults(Apply(topology), Seconds(1));
+}
+
+bool
+RunOptions::IsLight() const
+{
+    return !fullStack && flowMonitor.empty();
 }
 
 AllReduceSession::Sync
@@ -181,6 +193,12 @@ RunOptions::Apply(const Topology& topology) const
         changed = WithDelay(changed, ParseTime(delay, "--delay"));
     }
     return faults.ApplySlow(changed);
+}
+
+void
+SetFastEventQueue()
+{
+    GlobalValue::Bind("SchedulerType", StringValue("ns3::allreduce::RadixEventScheduler"));
 }
 
 void

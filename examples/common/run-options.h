@@ -53,6 +53,7 @@ struct RunOptions
     bool verifyData{false};       //!< carry real numbers
     bool showLinks{false};        //!< report all links
     std::string flowMonitor;      //!< where FlowMonitor writes its XML
+    bool fullStack{false};        //!< ns-3's devices, and every node's stack
     FaultOptions faults;          //!< what goes wrong
     bool showProgress{true};      //!< on a terminal; for programs, not an option
     bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
@@ -89,12 +90,21 @@ struct RunOptions
      */
     Topology Apply(const Topology& topology) const;
 
+    /// @return whether TopologyHelper::SetLight shall be true
+    bool IsLight() const;
+
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;
 
     /// @return the value of the session's attribute Control
     AllReduceSession::Control GetControl() const;
 };
+
+/**
+ * Give the simulator the module's queue of events, which is faster; to be called before options are
+ * read, so that they can say otherwise.
+ */
+void SetFastEventQueue();
 
 /**
  * Give ns-3's TCP the shorter timeouts of a data centre and fewer acknowledgements; to be called

@@ -9,7 +9,9 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 namespace ns3::allreduce
 {
@@ -24,6 +26,9 @@ namespace
 constexpr uint32_t FIXED_BYTES = 1 + 1 + 3 * 4;
 constexpr uint32_t NODE_BYTES = 4;
 constexpr uint32_t GAP_BYTES = 2 * 4;
+constexpr uint32_t PPP_BYTES = 2;
+constexpr uint32_t NODES_AT = 1;
+constexpr uint32_t SESSION_AT = 2;
 
 /// By how much the wait for news can grow.
 constexpr uint32_t MOST_BACKOFF = 8;
@@ -31,6 +36,12 @@ constexpr uint32_t MOST_BACKOFF = 8;
 /// How often a packet is sent again before silence means that nothing gets through. Where a packet
 /// and its acknowledgement are lost every second time, one silence in 65,536 is no such sign.
 constexpr uint32_t MANY_ATTEMPTS = 16;
+
+uint32_t
+ReadU32(const uint8_t* bytes)
+{
+    return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
 
 /// Tells the packets of sessions apart; the value has no influence on what happens.
 uint32_t g_nextSession = 0;
@@ -104,6 +115,35 @@ DatagramHeader::Deserialize(Buffer::Iterator start)
     return GetSerializedSize();
 }
 
+std::optional<NodeId>
+DatagramHeader::PeekNext(const Packet& frame, uint16_t ppp, uint32_t session, NodeId node)
+{
+    // Every hop asks: no memory from the heap, and nothing is read that no hop needs.
+    constexpr uint32_t USUAL_NODES = 12;
+    constexpr uint32_t MOST_NODES = std::numeric_limits<uint8_t>::max();
+    std::array<uint8_t, PPP_BYTES + FIXED_BYTES + NODE_BYTES * MOST_NODES> bytes;
+    const uint32_t usual = frame.CopyData(bytes.data(), PPP_BYTES + GetSize(USUAL_NODES));
+    const uint32_t nNodes = bytes[PPP_BYTES + NODES_AT];
+    const uint32_t size = PPP_BYTES + GetSize(nNodes);
+    if (usual < size && frame.CopyData(bytes.data(), size) < size)
+    {
+        return std::nullopt;
+    }
+    if ((bytes[0] << 8 | bytes[1]) != ppp || ReadU32(&bytes[PPP_BYTES + SESSION_AT]) != session)
+    {
+        return std::nullopt;
+    }
+    const uint8_t* const end = bytes.data() + size;
+    for (const uint8_t* place = &bytes[PPP_BYTES + FIXED_BYTES]; place < end; place += NODE_BYTES)
+    {
+        if (ReadU32(place) == node)
+        {
+            return place + NODE_BYTES < end ? ReadU32(place + NODE_BYTES) : node;
+        }
+    }
+    return std::nullopt;
+}
+
 void
 DatagramHeader::Print(std::ostream& os) const
 {
@@ -161,10 +201,12 @@ DatagramTransport::Send(const Transfer& transfer)
     flow->lastNews = Simulator::Now();
     flow->timer =
         Simulator::Schedule(flow->timeout, &DatagramTransport::CheckNews, this, transfer.id);
+    flow->sendNext = Ptr<EventImpl>(MakeEvent(&DatagramTransport::SendNext, this, transfer.id),
+                                    false); // which is its first owner
     const Time wait = FindTurn(*flow) - Simulator::Now();
     if (wait.IsStrictlyPositive())
     {
-        flow->pacer = Simulator::Schedule(wait, &DatagramTransport::SendNext, this, transfer.id);
+        flow->pacer = Simulator::Schedule(wait, flow->sendNext);
     }
     m_flows[transfer.id] = std::move(flow);
     if (wait.IsZero())
@@ -173,9 +215,16 @@ DatagramTransport::Send(const Transfer& transfer)
     }
 }
 
+Time
+DatagramTransport::Flow::GetInterval(uint64_t payload) const
+{
+    return Seconds(8.0 * format.GetWireBytes(payload) / transfer.rateBps);
+}
+
 void
 DatagramTransport::SetTimes(Flow& flow)
 {
+    flow.fullInterval = flow.GetInterval(flow.format.payload);
     const uint64_t largest = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
     SetTimesForFrames(flow, flow.format.GetFrameBits());
     // Patience is for full frames: a small one may have to wait behind those of others.
@@ -223,14 +272,11 @@ DatagramTransport::SendNext(TransferId id)
         return; // The next acknowledgement goes on.
     }
     const uint64_t left = flow.transfer.bytes - uint64_t{flow.nSent} * flow.format.payload;
-    const double bits =
-        8.0 * flow.format.GetWireBytes(std::min<uint64_t>(flow.format.payload, left));
     SendData(flow, flow.nSent++, DatagramHeader::DATA);
     flow.lastNews = Simulator::Now();
-    flow.pacer = Simulator::Schedule(Seconds(bits / flow.transfer.rateBps),
-                                     &DatagramTransport::SendNext,
-                                     this,
-                                     id);
+    flow.pacer =
+        Simulator::Schedule(left < flow.format.payload ? flow.GetInterval(left) : flow.fullInterval,
+                            flow.sendNext);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "allreduce-transport.h"
 
 #include "ns3/event-id.h"
+#include "ns3/event-impl.h"
 #include "ns3/header.h"
 #include "ns3/packet.h"
 
@@ -58,6 +59,21 @@ class DatagramHeader : public Header
      * @return bytes that the header of a packet with data takes
      */
     static uint32_t GetSize(uint32_t nNodes);
+
+    /**
+     * Read only what a node needs to send a packet on.
+     *
+     * @param frame a packet behind a PPP header
+     * @param ppp what that header must say
+     * @param session whose packet it must be
+     * @param node the node that the packet has come to
+     * @return the next node of the path, or the node itself if it is the last; none if it is not on
+     * the path, or the packet another one
+     */
+    static std::optional<NodeId> PeekNext(const Packet& frame,
+                                          uint16_t ppp,
+                                          uint32_t session,
+                                          NodeId node);
 };
 
 /**
@@ -125,7 +141,9 @@ class DatagramTransport : public AllReduceTransport
         uint32_t nSent{0};           //!< packets sent at least once
         uint32_t nAcked{0};          //!< all before this are known to have arrived
         Time lastNews;               //!< when something was heard or sent for the first time
-        EventId pacer;               //!< sends the next packet
+        Time fullInterval;           //!< from the beginning of a full frame to that of the next
+        Ptr<EventImpl> sendNext;     //!< sends the next packet
+        EventId pacer;               //!< when it does
         EventId timer;               //!< looks whether there was news
         std::vector<bool> arrived;   //!< by packet, at the receiver
         uint32_t nArrived{0};        //!< packets that have arrived
@@ -133,6 +151,12 @@ class DatagramTransport : public AllReduceTransport
         uint32_t nSeen{0};           //!< one more than the highest number that has arrived
         uint32_t nUnacknowledged{0}; //!< packets since the last acknowledgement
         Bytes data;                  //!< what has arrived, if it matters
+
+        /**
+         * @param payload bytes of data in a frame
+         * @return how long it takes at the rate of the transfer
+         */
+        Time GetInterval(uint64_t payload) const;
     };
 
     /**

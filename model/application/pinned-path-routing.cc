@@ -4,16 +4,23 @@
 
 #include "pinned-path-routing.h"
 
+#include "light-link-device.h"
+
 #include "ns3/abort.h"
+#include "ns3/icmpv4-l4-protocol.h"
+#include "ns3/ipv4-interface.h"
+#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-route.h"
-#include "ns3/ipv4.h"
 #include "ns3/log.h"
 #include "ns3/net-device.h"
 #include "ns3/node.h"
 #include "ns3/output-stream-wrapper.h"
 #include "ns3/packet.h"
+#include "ns3/ppp-header.h"
+#include "ns3/queue-disc.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-l4-protocol.h"
+#include "ns3/traffic-control-layer.h"
 #include "ns3/udp-l4-protocol.h"
 
 #include <array>
@@ -45,6 +52,27 @@ LacksTransportHeader(const Ipv4Header& header)
 {
     return header.GetProtocol() == UdpL4Protocol::PROT_NUMBER && header.GetPayloadSize() == 0;
 }
+
+/// What precedes a packet in a frame.
+struct FrameHeaders
+{
+    PppHeader ppp; //!< first
+    Ipv4Header ip; //!< second
+
+    /// Take them off.
+    explicit FrameHeaders(const Ptr<Packet>& frame)
+    {
+        frame->RemoveHeader(ppp);
+        frame->RemoveHeader(ip);
+    }
+
+    /// Put them on again.
+    void PutBack(const Ptr<Packet>& frame) const
+    {
+        frame->AddHeader(ip);
+        frame->AddHeader(ppp);
+    }
+};
 
 } // namespace
 
@@ -85,6 +113,8 @@ PinnedPathRouting::PinnedPathRouting()
     NS_LOG_FUNCTION(this);
 }
 
+PinnedPathRouting::~PinnedPathRouting() = default;
+
 void
 PinnedPathRouting::DoDispose()
 {
@@ -92,6 +122,9 @@ PinnedPathRouting::DoDispose()
     m_flows.clear();
     m_peers.clear();
     m_routes.clear();
+    m_lightOutputs.clear();
+    m_trafficControl = nullptr;
+    m_l3 = nullptr;
     m_loopbackRoute = nullptr;
     m_loopback = nullptr;
     m_ipv4 = nullptr;
@@ -308,6 +341,86 @@ PinnedPathRouting::RouteInput(Ptr<const Packet> p,
     return true;
 }
 
+Ptr<LightLinkDevice>
+PinnedPathRouting::FindLightOutput(uint32_t interface)
+{
+    if (interface >= m_lightOutputs.size() || !m_lightOutputs[interface])
+    {
+        const auto route = GetRoute(interface);
+        if (!route)
+        {
+            return nullptr;
+        }
+        m_lightOutputs.resize(m_ipv4->GetNInterfaces());
+        m_lightOutputs[interface] = DynamicCast<LightLinkDevice>(route->GetOutputDevice());
+    }
+    const auto& device = m_lightOutputs[interface];
+    return m_trafficControl && m_trafficControl->GetRootQueueDiscOnDevice(device) ? nullptr
+                                                                                  : device;
+}
+
+bool
+PinnedPathRouting::TakeFrame(uint32_t iif, const Ptr<Packet>& frame)
+{
+    if (!m_takesFrames)
+    {
+        m_takesFrames = !Node::ChecksumEnabled();
+        m_trafficControl = m_ipv4->GetObject<TrafficControlLayer>();
+    }
+    PinnedPathTag tag;
+    if (!*m_takesFrames || !frame->PeekPacketTag(tag) || !m_ipv4->IsUp(iif))
+    {
+        return false;
+    }
+    tag.Advance();
+    return tag.IsAtEnd() ? DeliverFrame(iif, frame) : ForwardFrame(iif, frame, tag);
+}
+
+bool
+PinnedPathRouting::ForwardFrame(uint32_t iif, const Ptr<Packet>& frame, PinnedPathTag& tag)
+{
+    const auto output = FindLightOutput(tag.GetInterface());
+    if (!output || !output->HasRoom() || !m_ipv4->IsForwarding(iif) ||
+        frame->GetSize() > output->GetMtu() + LightLinkDevice::HEADER_BYTES)
+    {
+        return false;
+    }
+    FrameHeaders headers(frame);
+    const uint8_t ttl = headers.ip.GetTtl();
+    if (ttl > 1)
+    {
+        headers.ip.SetTtl(ttl - 1);
+        frame->ReplacePacketTag(tag);
+    }
+    headers.PutBack(frame);
+    if (ttl > 1)
+    {
+        output->SendFrame(frame);
+    }
+    return ttl > 1;
+}
+
+bool
+PinnedPathRouting::DeliverFrame(uint32_t iif, const Ptr<Packet>& frame)
+{
+    FrameHeaders headers(frame);
+    const Ipv4Header& header = headers.ip;
+    const auto protocol = m_ipv4->GetProtocol(header.GetProtocol(), iif);
+    const bool isFragment = !header.IsLastFragment() || header.GetFragmentOffset() != 0;
+    if (!m_l3 || !protocol || isFragment || !IsLocal(header.GetDestination()))
+    {
+        headers.PutBack(frame);
+        return false;
+    }
+    const Ptr<Packet> copy = frame->Copy();
+    const auto status = protocol->Receive(frame, header, m_l3->GetInterface(iif));
+    if (status == IpL4Protocol::RX_ENDPOINT_UNREACH)
+    {
+        m_ipv4->GetObject<Icmpv4L4Protocol>()->SendDestUnreachPort(header, copy);
+    }
+    return true;
+}
+
 bool
 PinnedPathRouting::RouteFromLoopback(Ptr<const Packet> p,
                                      const Ipv4Header& header,
@@ -407,6 +520,10 @@ PinnedPathRouting::Invalidate(uint32_t interface)
     {
         m_routes[interface] = nullptr;
     }
+    if (interface < m_lightOutputs.size())
+    {
+        m_lightOutputs[interface] = nullptr;
+    }
     m_loopbackRoute = nullptr;
 }
 
@@ -448,6 +565,7 @@ PinnedPathRouting::SetIpv4(Ptr<Ipv4> ipv4)
 {
     NS_LOG_FUNCTION(this << ipv4);
     m_ipv4 = ipv4;
+    m_l3 = DynamicCast<Ipv4L3Protocol>(ipv4);
     m_loopback = ipv4->GetNetDevice(LOOPBACK_INTERFACE);
     for (uint32_t i = LOOPBACK_INTERFACE + 1; i < ipv4->GetNInterfaces(); ++i)
     {

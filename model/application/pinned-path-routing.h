@@ -17,8 +17,16 @@
 #include <unordered_set>
 #include <vector>
 
+namespace ns3
+{
+class Ipv4L3Protocol;
+class TrafficControlLayer;
+} // namespace ns3
+
 namespace ns3::allreduce
 {
+
+class LightLinkDevice;
 
 /// @ingroup allreduce
 /// A pinned flow, seen from one of its two ends.
@@ -82,6 +90,7 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
     static TypeId GetTypeId();
 
     PinnedPathRouting();
+    ~PinnedPathRouting() override;
 
     /**
      * Share a directory with the other nodes. Without one, no flow can be pinned.
@@ -103,6 +112,16 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
      * @return the path that its packets take from here, or nullptr if they are not pinned
      */
     const PinnedPathTag* FindFlow(const PinnedFlow& flow) const;
+
+    /**
+     * Send a frame on that has come in, or deliver it, as RouteInput and IPv4 would, but without
+     * them: a shortcut of LightLinkDevice. Only what needs nothing else of IPv4 is taken.
+     *
+     * @param iif the interface where it has come in
+     * @param frame with its PPP header
+     * @return whether it was taken; otherwise it is as it was
+     */
+    bool TakeFrame(uint32_t iif, const Ptr<Packet>& frame);
 
     /// @return the number of packets dropped so far
     uint64_t GetNDropped() const;
@@ -260,12 +279,41 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
      */
     DropReason ExplainNoRoute(uint32_t interface) const;
 
+    /**
+     * Send a frame on.
+     *
+     * @param iif the interface where it has come in
+     * @param frame with its PPP header
+     * @param tag the path, at the position of this node
+     * @return whether it was sent on; otherwise it is as it was
+     */
+    bool ForwardFrame(uint32_t iif, const Ptr<Packet>& frame, PinnedPathTag& tag);
+
+    /**
+     * Give what a frame carries to its protocol.
+     *
+     * @param iif the interface where it has come in
+     * @param frame with its PPP header
+     * @return whether it was taken; otherwise it is as it was
+     */
+    bool DeliverFrame(uint32_t iif, const Ptr<Packet>& frame);
+
+    /**
+     * @param interface an output interface
+     * @return its device if it is light, up and without a queue disc, or nullptr
+     */
+    Ptr<LightLinkDevice> FindLightOutput(uint32_t interface);
+
     Ptr<Ipv4> m_ipv4;                                                //!< this node's IPv4
     Ptr<NetDevice> m_loopback;                                       //!< its loopback device
     Ptr<AddressDirectory> m_directory;                               //!< whose address it is
     std::unordered_map<PinnedFlow, PinnedPathTag, FlowHash> m_flows; //!< paths of flows
     std::unordered_set<uint32_t> m_peers;                            //!< nodes with a flow
     std::vector<Ptr<Ipv4Route>> m_routes;                            //!< by output interface
+    std::vector<Ptr<LightLinkDevice>> m_lightOutputs;                //!< by output interface
+    Ptr<TrafficControlLayer> m_trafficControl;                       //!< this node's, if any
+    Ptr<Ipv4L3Protocol> m_l3;                                        //!< m_ipv4, if it is ns-3's
+    std::optional<bool> m_takesFrames;                               //!< none: not known yet
     Ptr<Ipv4Route> m_loopbackRoute;                                  //!< to the loopback device
     uint64_t m_nDropped{0};                                          //!< packets dropped
     TracedCallback<Ptr<const Packet>, const Ipv4Header&, DropReason> m_dropTrace; //!< drops

@@ -3,9 +3,11 @@
  */
 
 #include "datagram-transport.h"
+#include "light-link-device.h"
 
 #include "ns3/abort.h"
 #include "ns3/log.h"
+#include "ns3/ppp-header.h"
 #include "ns3/simple-ref-count.h"
 
 #include <algorithm>
@@ -73,6 +75,7 @@ class RawTransport : public DatagramTransport
                 nullptr);
             m_forwarders.push_back(forwarder);
         }
+        AddShortcuts();
     }
 
     void DoDispose() override
@@ -110,6 +113,12 @@ class RawTransport : public DatagramTransport
             }
         }
 
+        /// Take a frame from a device: a shortcut of LightLinkDevice.
+        bool Take(const Ptr<Packet>& frame) const
+        {
+            return m_transport && m_transport->TakeFrame(m_node, frame);
+        }
+
         /// Stop working.
         void Detach()
         {
@@ -120,6 +129,62 @@ class RawTransport : public DatagramTransport
         RawTransport* m_transport; //!< whose packets these are; nullptr: no longer
         NodeId m_node;             //!< the node it is for
     };
+
+    /// Let light devices send frames on as they are.
+    void AddShortcuts()
+    {
+        const Topology& topology = GetNetwork().GetTopology();
+        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+        {
+            const auto device = DynamicCast<LightLinkDevice>(GetNetwork().GetDevice(link));
+            m_lightDevices.push_back(device);
+            if (device)
+            {
+                const auto forwarder = m_forwarders[topology.GetSource(link)];
+                device->AddShortcut(
+                    [forwarder](const Ptr<Packet>& frame) { return forwarder->Take(frame); });
+            }
+        }
+    }
+
+    /**
+     * Take a frame: send it on if its next link is a light one, or receive it at its end.
+     *
+     * @param node where it is
+     * @param frame with its PPP header
+     * @return whether it was taken
+     */
+    bool TakeFrame(NodeId node, const Ptr<Packet>& frame)
+    {
+        const auto next =
+            DatagramHeader::PeekNext(*frame, LightLinkDevice::PPP_IPV6, GetSessionNumber(), node);
+        if (!next)
+        {
+            return false;
+        }
+        if (*next == node)
+        {
+            PppHeader ppp;
+            frame->RemoveHeader(ppp);
+            ReceiveLast(frame);
+            return true;
+        }
+        const auto link = GetNetwork().GetTopology().FindDirectedLink(node, *next);
+        if (!link || !m_lightDevices[*link] || !GetNetwork().IsLinkUp(GetLinkId(*link)))
+        {
+            return false;
+        }
+        m_lightDevices[*link]->SendFrame(frame);
+        return true;
+    }
+
+    /// A packet is at the end of its path.
+    void ReceiveLast(const Ptr<Packet>& packet)
+    {
+        DatagramHeader header;
+        packet->RemoveHeader(header);
+        Receive(header, packet);
+    }
 
     Route MakeRoute(const Path& path) override
     {
@@ -149,8 +214,7 @@ class RawTransport : public DatagramTransport
         const Ptr<Packet> copy = packet->Copy();
         if (here + 1 == header.path.end())
         {
-            copy->RemoveHeader(header);
-            Receive(header, copy);
+            ReceiveLast(copy);
             return;
         }
         const auto link = GetNetwork().GetTopology().FindDirectedLink(node, *(here + 1));
@@ -166,7 +230,8 @@ class RawTransport : public DatagramTransport
         }
     }
 
-    std::vector<Ptr<Forwarder>> m_forwarders; //!< by node
+    std::vector<Ptr<Forwarder>> m_forwarders;         //!< by node
+    std::vector<Ptr<LightLinkDevice>> m_lightDevices; //!< by directed link; nullptr: another one
 };
 
 NS_OBJECT_ENSURE_REGISTERED(RawTransport);

@@ -60,6 +60,7 @@ RunSome(uint64_t first, uint64_t count)
 int
 Run(int argc, char* argv[])
 {
+    SetFastEventQueue();
     SetDataCentreTcpDefaults();
     uint64_t first = 1;
     uint64_t nRuns = 1000;

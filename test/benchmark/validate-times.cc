@@ -242,6 +242,7 @@ class Tally
 int
 Run(int argc, char* argv[])
 {
+    SetFastEventQueue();
     SetDataCentreTcpDefaults();
     Options options;
     ProgramOptions parser("allreduce-validate-times",
