@@ -22,6 +22,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-network.h"
+#include "ns3/distributed-run.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/pcap-file-wrapper.h"
 #include "ns3/point-to-point-net-device.h"
@@ -130,6 +131,10 @@ class PacketFiles
         for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
         {
             const Ptr<NetDevice> device = network.GetDevice(link);
+            if (!network.IsHere(topology.GetSource(link)))
+            {
+                continue; // Another rank writes what it sends and receives.
+            }
             const std::string path = helper.GetFilenameFromDevice(m_options.pcap, device);
             const auto file = helper.CreateFile(path, std::ios::out, PcapHelper::DLT_PPP);
             helper.HookDefaultSink<PointToPointNetDevice>(
@@ -208,6 +213,10 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 {
     const ExperimentResult result = RunExperiment(experiment, options.run);
     outputs.packets.Finish();
+    if (GetLaunchedRank() > 0)
+    {
+        return result.failure.empty(); // Rank 0 has collected it.
+    }
     const auto row = MakeRow(experiment, options.run, result);
     const bool isGood = ReportRow("allreduce-run", row, outputs.writer);
     WriteTraceFile(result, options.traceJson);
@@ -217,13 +226,18 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
     {
         PrintLinks(row);
     }
+    if (result.nRanks > 1 && options.plan.format == "table")
+    {
+        std::cout << "  " << result.nRanks << " ranks waited for each other "
+                  << 100 * result.waitShare << " % of the time\n";
+    }
     return isGood;
 }
 
 void
 WriteScheduleFile(const Experiment& experiment, const std::string& path)
 {
-    if (!path.empty())
+    if (!path.empty() && GetLaunchedRank() == 0)
     {
         OutputFile file("--schedule-out", path);
         WriteSchedule(experiment.topology, experiment.plan, file.Get());
@@ -291,6 +305,9 @@ Run(int argc, char* argv[])
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) run's flows for Perfetto");
     parser.Add("pcap", options.pcap, "write packets to files PREFIX-NODE-DEVICE.pcap");
+    parser.Add("partition",
+               options.run.partition,
+               "under mpirun: a file with the rank of each node, a line each; default: choose");
     parser.Add("anim", options.anim, "write the (last) run for NetAnim to this XML file");
     parser.AddExample("--topology=bcube:4,1 --scheduler=hrl --bytes=64MiB",
                       "run the plan of the two policies over TCP");
@@ -307,7 +324,16 @@ Run(int argc, char* argv[])
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
+    options.run.nRanks = GetNLaunched();
+    options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
+    if (options.run.nRanks > 1 && !options.anim.empty())
+    {
+        FailInput("--anim: not possible in ",
+                  options.run.nRanks,
+                  " processes, where NetAnim sees only a part of each way");
+    }
+    const LaunchedRanks ranks;
     CheckFiles(options);
 
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
@@ -320,7 +346,10 @@ Run(int argc, char* argv[])
     const bool isGood = options.scheduleIn.empty()
                             ? ReportAll(options, bytes, outputs)
                             : Report(MakeFromFile(options, bytes), options, outputs);
-    outputs.report.Write();
+    if (GetLaunchedRank() == 0)
+    {
+        outputs.report.Write();
+    }
     return isGood ? 0 : 1;
 }
 

@@ -54,6 +54,8 @@ struct RunOptions
     bool showLinks{false};        //!< report all links
     std::string flowMonitor;      //!< where FlowMonitor writes its XML
     FaultOptions faults;          //!< what goes wrong
+    std::string partition;        //!< file that says who simulates what; an option where ranks are
+    uint32_t nRanks{1};           //!< processes that simulate together; for programs, not an option
     bool showProgress{true};      //!< on a terminal; for programs, not an option
     bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
     /// Told of a network that has been built; what it returns lives as long as the simulation. For
@@ -88,6 +90,13 @@ struct RunOptions
      * @throws InputError that names the option
      */
     Topology Apply(const Topology& topology) const;
+
+    /**
+     * Refuse what several ranks cannot do.
+     *
+     * @throws InputError that names the option
+     */
+    void CheckRanks() const;
 
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;
