@@ -325,6 +325,7 @@ Run(int argc, char* argv[])
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
     options.run.nRanks = GetNLaunched();
+    options.run.isAnimated = !options.anim.empty();
     options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
     if (options.run.nRanks > 1 && !options.anim.empty())
@@ -336,7 +337,10 @@ Run(int argc, char* argv[])
     const LaunchedRanks ranks;
     CheckFiles(options);
 
-    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
+    std::ostream nowhere(nullptr);
+    Outputs outputs{{GetLaunchedRank() == 0 ? std::cout : nowhere,
+                     ParseFormat(options.plan.format),
+                     GetRunColumns()},
                     {options.report, argc, argv},
                     PacketFiles(options)};
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();

@@ -7,7 +7,9 @@
 #include "pinned-path-routing-helper.h"
 
 #include "ns3/abort-on-input-error.h"
+#include "ns3/arrival-order.h"
 #include "ns3/constant-position-mobility-model.h"
+#include "ns3/distributed-run.h"
 #include "ns3/double.h"
 #include "ns3/error-model.h"
 #include "ns3/ipv4-l3-protocol.h"
@@ -21,6 +23,7 @@
 #include "ns3/topology-modifiers.h"
 
 #include <limits>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -60,6 +63,20 @@ GetErrors(Ptr<NetDevice> device)
     PointerValue errors;
     device->GetAttribute("ReceiveErrorModel", errors);
     return errors.Get<ErrorModel>();
+}
+
+/// @return whether this rank simulates a node
+bool
+IsHere(Ptr<Node> node)
+{
+    return GetNRanks() == 1 || node->GetSystemId() == GetRank();
+}
+
+/// A packet comes from another rank.
+void
+NoteArrival(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device, Ptr<Packet> packet)
+{
+    order->Arrive(device, packet);
 }
 
 } // namespace
@@ -110,6 +127,13 @@ TopologyHelper::SetSystemId(std::function<uint32_t(NodeId)> systemId)
 }
 
 void
+TopologyHelper::SetArrivalOrder(bool isOrdered)
+{
+    RequireNotInstalled("SetArrivalOrder");
+    m_isOrdered = isOrdered;
+}
+
+void
 TopologyHelper::SetNamePrefix(const std::string& prefix)
 {
     RequireNotInstalled("SetNamePrefix");
@@ -155,6 +179,10 @@ TopologyHelper::Install()
     CheckSettings();
     CreateNodes();
     CreateLinks();
+    if (m_isOrdered)
+    {
+        OrderArrivals();
+    }
     InstallStack();
     AssignAddresses();
     InstallQueueDiscs();
@@ -212,6 +240,33 @@ TopologyHelper::CreateLink(const Link& link)
         if (link.errorRate > 0)
         {
             AddErrors(devices.Get(end), link.errorRate);
+        }
+    }
+}
+
+void
+TopologyHelper::OrderArrivals()
+{
+    std::vector<Ptr<ArrivalOrder>> orders;
+    for (NodeId node = 0; node < m_nodes.GetN(); ++node)
+    {
+        orders.push_back(Create<ArrivalOrder>());
+    }
+    for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
+    {
+        const Link& link = m_topology.GetLink(id);
+        const auto a = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id));
+        const auto b = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id + 1));
+        if (IsHere(m_nodes.Get(link.a)) && IsHere(m_nodes.Get(link.b)))
+        {
+            const auto channel = CreateObject<OrderedChannel>();
+            channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
+            channel->Join(a, orders[link.a], b, orders[link.b]);
+        }
+        else
+        {
+            SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[link.a], a));
+            SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[link.b], b));
         }
     }
 }

@@ -83,6 +83,15 @@ class TopologyHelper
     void SetSystemId(std::function<uint32_t(NodeId)> systemId);
 
     /**
+     * Let packets that arrive at a node at the same time be handled port by port, after all else
+     * that happens there at that time: then nothing depends on which rank simulates which node.
+     * ns-3's own channels, to which NetAnim listens, carry nothing then.
+     *
+     * @param isOrdered whether to do so; false by default
+     */
+    void SetArrivalOrder(bool isOrdered);
+
+    /**
      * Let several networks have names at once. All names are cleared by Simulator::Destroy().
      *
      * @param prefix put before the nodes' names "server-3" and "switch-17" in the Names database
@@ -144,6 +153,8 @@ class TopologyHelper
      * @param link the link
      */
     void CreateLink(const Link& link);
+    /// Do what SetArrivalOrder says.
+    void OrderArrivals();
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
     /// Give every device an interface and an address.
@@ -173,6 +184,7 @@ class TopologyHelper
     InternetStackHelper m_stack;                     //!< installs IPv4
     std::optional<TrafficControlHelper> m_queueDisc; //!< makes queue discs
     std::function<uint32_t(NodeId)> m_systemId;      //!< rank of a node
+    bool m_isOrdered{false};                         //!< see SetArrivalOrder
     std::string m_namePrefix;                        //!< before the names of the nodes
     Ipv4Address m_network{"10.0.0.0"};               //!< where addresses are taken from
     Ipv4Mask m_mask{"255.0.0.0"};                    //!< mask of m_network

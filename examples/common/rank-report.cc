@@ -89,8 +89,10 @@ MergeRounds(const Json& json, RoundTimes& rounds)
     rounds.resize(std::max(rounds.size(), json.size()));
     for (std::size_t round = 0; round < json.size(); ++round)
     {
-        rounds[round].begin = std::min<Time>(rounds[round].begin, TimeStep(json[round][0].get<int64_t>()));
-        rounds[round].end = std::max<Time>(rounds[round].end, TimeStep(json[round][1].get<int64_t>()));
+        rounds[round].begin =
+            std::min<Time>(rounds[round].begin, TimeStep(json[round][0].get<int64_t>()));
+        rounds[round].end =
+            std::max<Time>(rounds[round].end, TimeStep(json[round][1].get<int64_t>()));
     }
 }
 
@@ -164,7 +166,7 @@ MergeRankReports(const std::vector<std::string>& texts, ExperimentResult& result
 {
     RoundTimes rounds;
     std::vector<AllReduceFlow> started;
-    Time begin;
+    Time begin = Time::Max();
     result.flows.clear();
     result.nMessages = result.nResent = result.nDropped = result.nEvents = 0;
     result.nRanks = texts.size();
@@ -177,7 +179,8 @@ MergeRankReports(const std::vector<std::string>& texts, ExperimentResult& result
             result.failure =
                 "rank " + std::to_string(rank) + ": " + json["failure"].get<std::string>();
         }
-        begin = rank == 0 ? TimeStep(json["begin"].get<int64_t>()) : begin;
+        // Server 0 begins, and other ranks than its own hear of it later.
+        begin = std::min<Time>(begin, TimeStep(json["begin"].get<int64_t>()));
         MergeRounds(json["rounds"], rounds);
         result.nMessages += json["messages"].get<uint64_t>();
         result.nResent += json["resent"].get<uint64_t>();

@@ -19,12 +19,12 @@ namespace ns3::allreduce
 /// What one of several ranks has seen of a run.
 struct RankReport
 {
-    ExperimentResult result;                                  //!< its part of the result
-    Time begin;                                               //!< of the AllReduce
-    std::vector<AllReduceSession::RoundTimes> rounds;         //!< when its servers were in them
-    std::vector<AllReduceFlow> started;                       //!< flows that its servers sent
-    double waitSeconds{0};                                    //!< it waited for others
-    std::vector<DirectedLinkId> links;                        //!< that its nodes send on
+    ExperimentResult result;                          //!< its part of the result
+    Time begin;                                       //!< of the AllReduce
+    std::vector<AllReduceSession::RoundTimes> rounds; //!< when its servers were in them
+    std::vector<AllReduceFlow> started;               //!< flows that its servers sent
+    double waitSeconds{0};                            //!< it waited for others
+    std::vector<DirectedLinkId> links;                //!< that its nodes send on
 };
 
 /**

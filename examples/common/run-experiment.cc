@@ -47,9 +47,7 @@ namespace
 class Run
 {
   public:
-    Run(const Experiment& experiment,
-        const RunOptions& options,
-        const DistributedRun& distributed)
+    Run(const Experiment& experiment, const RunOptions& options, const DistributedRun& distributed)
         : m_experiment(experiment),
           m_options(options),
           m_distributed(distributed),
@@ -92,6 +90,9 @@ class Run
         m_builder.SetQueue("ns3::DropTailQueue<Packet>",
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
+        // What is the same in several processes must not hang on the order of events.
+        m_builder.SetArrivalOrder(m_options.GetControl() == AllReduceSession::PACKETS &&
+                                  !m_options.isAnimated);
         if (m_options.nRanks > 1)
         {
             ShareAmongRanks();

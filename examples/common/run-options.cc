@@ -9,6 +9,7 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/config.h"
+#include "ns3/datagram-transport.h"
 #include "ns3/distributed-run.h"
 #include "ns3/nstime.h"
 #include "ns3/topology-modifiers.h"
@@ -43,7 +44,7 @@ constexpr Unit UNITS[] = {
 };
 
 /// A larger frame with its tags does not fit into a message of ns-3's MPI interface if its bytes
-/// matter; where they do not, ns-3 sends only their number.
+/// matter, or TCP has put segments together; else ns-3 sends only their number.
 constexpr uint32_t MOST_CARRIED_BYTES = 1500;
 
 /// What an option's whole number may be.
@@ -178,11 +179,14 @@ RunOptions::CheckRanks() const
            "--fail-random",
            "because what is left is planned with a view of all");
     refuse(faults.GetBackground() > 0, "--background", "where its ends would not know each other");
-    refuse(!flowMonitor.empty(), "--flow-monitor", "where FlowMonitor sees only a part of each way");
-    refuse(verifyData && frame > MOST_CARRIED_BYTES,
-           "--verify-data",
-           "because ns-3 passes at most 2000 bytes on; expected --frame=" +
-               std::to_string(MOST_CARRIED_BYTES) + " or less");
+    refuse(!flowMonitor.empty(),
+           "--flow-monitor",
+           "where FlowMonitor sees only a part of each way");
+    const std::string why = "because ns-3 passes at most 2000 bytes on; expected --frame=" +
+                            std::to_string(MOST_CARRIED_BYTES) + " or less";
+    const bool isDatagrams = DynamicCast<DatagramTransport>(CreateTransport(transport)) != nullptr;
+    refuse(verifyData && frame > MOST_CARRIED_BYTES, "--verify-data", why);
+    refuse(!isDatagrams && frame > MOST_CARRIED_BYTES, "--transport=" + transport, why);
 }
 
 void

@@ -56,8 +56,9 @@ struct RunOptions
     FaultOptions faults;          //!< what goes wrong
     std::string partition;        //!< file that says who simulates what; an option where ranks are
     uint32_t nRanks{1};           //!< processes that simulate together; for programs, not an option
-    bool showProgress{true};      //!< on a terminal; for programs, not an option
-    bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
+    bool isAnimated{false};   //!< NetAnim listens to ns-3's channels; for programs, not an option
+    bool showProgress{true};  //!< on a terminal; for programs, not an option
+    bool recordsFlows{false}; //!< keep all flows and rounds; for programs, not an option
     /// Told of a network that has been built; what it returns lives as long as the simulation. For
     /// programs, not an option.
     std::function<std::shared_ptr<void>(const AllReduceNetwork&)> prepare;

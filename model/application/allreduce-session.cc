@@ -156,18 +156,18 @@ AllReduceSession::AddTraceSources(TypeId tid)
 
 AllReduceSession::AllReduceSession()
     : m_prover(std::make_unique<RoundProver>()),
-      m_barrier(std::make_unique<TokenBarrier>(
-          TokenBarrier::Owner{[this](const Path& path, const TokenBarrier::Message& message) {
-                                  if (m_numbers)
-                                  {
-                                      SendMessageBytes(m_numbers->NameMessage(message), path);
-                                      return;
-                                  }
-                                  SendMessage(path, [this, message] { m_barrier->Arrive(message); });
-                              },
-                              [this](NodeId server) { return IsHere(server); },
-                              [this](NodeId server) { NoteReleased(server); },
-                              [this] { NoteBarrierOver(); }}))
+      m_barrier(std::make_unique<TokenBarrier>(TokenBarrier::Owner{
+          [this](const Path& path, const TokenBarrier::Message& message) {
+              if (m_numbers)
+              {
+                  SendMessageBytes(m_numbers->NameMessage(message), path);
+                  return;
+              }
+              SendMessage(path, [this, message] { m_barrier->Arrive(message); });
+          },
+          [this](NodeId server) { return IsHere(server); },
+          [this](NodeId server) { NoteReleased(server); },
+          [this] { NoteBarrierOver(); }}))
 {
 }
 
@@ -703,8 +703,9 @@ AllReduceSession::BeginWorkload(uint32_t index)
     NoteRoundBegun(round);
     m_applications[flight.flow.source]->NoteStarted(flight.flow);
     const TransferId transfer =
-        m_numbers ? m_numbers->NameWorkload({m_firstRound + round, m_dispatcher->GetPosition(index)})
-                  : m_nextTransfer++;
+        m_numbers
+            ? m_numbers->NameWorkload({m_firstRound + round, m_dispatcher->GetPosition(index)})
+            : m_nextTransfer++;
     const auto place = m_flights.emplace(transfer, std::move(flight)).first;
     Emit(transfer, workload, place->second);
 }
@@ -1120,8 +1121,7 @@ AllReduceSession::FindIncoming(TransferId transfer)
         isKept = !m_isRunning;
     }
     incoming.transfer.id = transfer;
-    incoming.transfer.rateBps =
-        ComputePathTiming(m_network->GetTopology(), path, 0).slowestBps;
+    incoming.transfer.rateBps = ComputePathTiming(m_network->GetTopology(), path, 0).slowestBps;
     incoming.transfer.payload = isKept ? std::make_shared<const Bytes>() : nullptr;
     incoming.isDelivered = transfer < m_isDelivered.size() && m_isDelivered[transfer];
     return incoming;
@@ -1187,8 +1187,8 @@ AllReduceSession::GetEndMargin() const
 bool
 AllReduceSession::AwaitsOthers() const
 {
-    return m_numbers && (m_isGathering ? m_transport->DescribePreparation().empty()
-                                       : m_nAwaited == 0);
+    return m_numbers &&
+           (m_isGathering ? m_transport->DescribePreparation().empty() : m_nAwaited == 0);
 }
 
 Time
@@ -1206,8 +1206,9 @@ AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
     const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
-    const Time begin =
-        isWaitingForLink || AwaitsOthers() ? Simulator::Now() : Max(m_lastArrival, m_transport->GetLastArrival());
+    const Time begin = isWaitingForLink || AwaitsOthers()
+                           ? Simulator::Now()
+                           : Max(m_lastArrival, m_transport->GetLastArrival());
     const Time end = begin + patience;
     if (Simulator::Now() < end)
     {

@@ -8,6 +8,7 @@
 
 #ifdef NS3_MPI
 #include "ns3/mpi-interface.h"
+#include "ns3/mpi-receiver.h"
 
 #include <chrono>
 #include <mpi.h>
@@ -186,6 +187,12 @@ GatherAtFirstRank(const std::string& text)
 }
 
 void
+SetRemoteReceiver(Ptr<NetDevice> device, Callback<void, Ptr<Packet>> receive)
+{
+    device->GetObject<MpiReceiver>()->SetReceiveCallback(receive);
+}
+
+void
 AbortAllRanks()
 {
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -238,6 +245,11 @@ std::vector<std::string>
 GatherAtFirstRank(const std::string& text)
 {
     return {text};
+}
+
+void
+SetRemoteReceiver(Ptr<NetDevice>, Callback<void, Ptr<Packet>>)
+{
 }
 
 void

@@ -5,6 +5,11 @@
 #ifndef ALLREDUCE_DISTRIBUTED_RUN_H
 #define ALLREDUCE_DISTRIBUTED_RUN_H
 
+#include "ns3/callback.h"
+#include "ns3/net-device.h"
+#include "ns3/packet.h"
+#include "ns3/ptr.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -115,6 +120,14 @@ bool IsSameOnAllRanks(uint64_t value);
  * @return at rank 0: what each rank said; elsewhere nothing
  */
 std::vector<std::string> GatherAtFirstRank(const std::string& text);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param device a device at a link between two ranks
+ * @param receive told of packets that come over the link from now on, instead of the device
+ */
+void SetRemoteReceiver(Ptr<NetDevice> device, Callback<void, Ptr<Packet>> receive);
 
 /**
  * @ingroup allreduce

@@ -278,10 +278,7 @@ PartitionNetwork(const Topology& topology, const AllReduceSchedule& plan, uint32
 }
 
 NetworkPartition
-ReadPartition(std::istream& in,
-              const std::string& name,
-              const Topology& topology,
-              uint32_t nRanks)
+ReadPartition(std::istream& in, const std::string& name, const Topology& topology, uint32_t nRanks)
 {
     NetworkPartition partition;
     std::string line;

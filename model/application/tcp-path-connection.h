@@ -95,9 +95,9 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     /// Which ends there are.
     struct Ends
     {
-        bool hasSender{true};   //!< the sender is simulated here
-        bool hasReceiver{true}; //!< the receiver is simulated here
-        uint16_t senderPort{0}; //!< the sender's port; 0: any, as both ends are here
+        bool hasSender{true};     //!< the sender is simulated here
+        bool hasReceiver{true};   //!< the receiver is simulated here
+        uint16_t senderPort{0};   //!< the sender's port; 0: any, as both ends are here
         uint16_t receiverPort{0}; //!< the receiver's port; 0: any
     };
 
@@ -190,7 +190,10 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void StoreTagged(Ptr<Packet> packet);
     void StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size);
     std::list<Item>::iterator FindItem(TransferId id);
-    void StoreIn(std::list<Item>::iterator item, Ptr<Packet> packet, uint32_t offset, uint32_t size);
+    void StoreIn(std::list<Item>::iterator item,
+                 Ptr<Packet> packet,
+                 uint32_t offset,
+                 uint32_t size);
 
     Settings m_settings;          //!< what the sockets are told
     Callbacks m_callbacks;        //!< told about transfers

@@ -451,15 +451,15 @@ class TcpTransport : public AllReduceTransport
         m_delivered(id, data);
     }
 
-    std::map<Path, Ptr<TcpPathConnection>> m_connections; //!< those that are open, by path
-    std::map<TransferId, Path> m_paths;                   //!< of the transfers not delivered
+    std::map<Path, Ptr<TcpPathConnection>> m_connections;  //!< those that are open, by path
+    std::map<TransferId, Path> m_paths;                    //!< of the transfers not delivered
     std::map<Path, std::pair<uint16_t, uint16_t>> m_ports; //!< of connections between ranks
     std::vector<uint32_t> m_nAwaited; //!< by server: connections that Prepare waits for
     ReadyCallback m_ready;            //!< told of servers with none
-    uint32_t m_bufferFrames{32};                          //!< attribute BufferFrames
-    bool m_isPaced{true};                                 //!< attribute Pacing
-    double m_connectAhead{0.08};                          //!< attribute ConnectAhead
-    double m_longestTimeout{0};                           //!< of all connections so far, seconds
+    uint32_t m_bufferFrames{32};      //!< attribute BufferFrames
+    bool m_isPaced{true};             //!< attribute Pacing
+    double m_connectAhead{0.08};      //!< attribute ConnectAhead
+    double m_longestTimeout{0};       //!< of all connections so far, seconds
 };
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
