@@ -125,6 +125,18 @@ class Run
             }
             partition = ReadPartition(file, name, topology, m_options.nRanks);
         }
+        for (const Link& link : topology.GetLinks())
+        {
+            if (link.errorRate > 0 && UsesNullMessages())
+            {
+                FailInput("null messages: link ",
+                          link.a,
+                          "-",
+                          link.b,
+                          " loses packets, and who misses the end would wait for ever; expected "
+                          "ns3::DistributedSimulatorImpl");
+            }
+        }
         const uint64_t plan = HashRounds(MakeRoundRange(m_experiment.plan.rounds));
         if (!IsSameOnAllRanks(plan) ||
             !IsSameOnAllRanks(CombineHashes({partition.begin(), partition.end()})))

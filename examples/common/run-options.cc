@@ -141,6 +141,11 @@ RunOptions::Check() const
         FailInput("--partition: has no effect in one process, expected mpirun -np K before the "
                   "command");
     }
+    if (nRanks == 1 && IsSimulatorDistributed())
+    {
+        FailInput("--SimulatorImplementationType: needs several processes, expected mpirun -np K "
+                  "before the command");
+    }
     if (!flowMonitor.empty() && !usesIp)
     {
         FailInput("--flow-monitor: FlowMonitor sees IP packets only, and --transport=",

@@ -4,6 +4,7 @@
 
 #include "allreduce-session.h"
 
+#include "distributed-run.h"
 #include "token-barrier.h"
 #include "transfer-numbers.h"
 #include "workload-dispatcher.h"
@@ -1181,7 +1182,10 @@ AllReduceSession::GetEndMargin() const
         }
         longest = std::max(longest, seconds);
     }
-    return MilliSeconds(1) + Seconds(MANY * longest);
+    // So long lost messages are sent again. Null messages cost something for each moment, though.
+    const Time patience = m_transport->GetLongestSilence();
+    return (UsesNullMessages() ? std::min<Time>(patience, MilliSeconds(100)) : patience) +
+           Seconds(MANY * longest);
 }
 
 bool
@@ -1206,7 +1210,10 @@ AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
     const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
-    const Time begin = isWaitingForLink || AwaitsOthers()
+    // Ranks whose servers take no part in a round hear nothing of it.
+    constexpr int64_t LONG = 1000;
+    const bool awaitsOthers = AwaitsOthers() && Simulator::Now() - m_lastArrival < patience * LONG;
+    const Time begin = isWaitingForLink || awaitsOthers
                            ? Simulator::Now()
                            : Max(m_lastArrival, m_transport->GetLastArrival());
     const Time end = begin + patience;

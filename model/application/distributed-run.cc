@@ -4,6 +4,9 @@
 
 #include "distributed-run.h"
 
+#include "ns3/global-value.h"
+#include "ns3/string.h"
+
 #include <cstdlib>
 
 #ifdef NS3_MPI
@@ -37,6 +40,15 @@ ReadEnvironment(std::initializer_list<const char*> names, uint32_t otherwise)
     return otherwise;
 }
 
+/// @return the type of ns-3's simulator
+std::string
+GetSimulatorType()
+{
+    StringValue type;
+    GlobalValue::GetValueByName("SimulatorImplementationType", type);
+    return type.Get();
+}
+
 } // namespace
 
 uint32_t
@@ -50,6 +62,18 @@ uint32_t
 GetLaunchedRank()
 {
     return ReadEnvironment({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0);
+}
+
+bool
+IsSimulatorDistributed()
+{
+    return UsesNullMessages() || GetSimulatorType() == "ns3::DistributedSimulatorImpl";
+}
+
+bool
+UsesNullMessages()
+{
+    return GetSimulatorType() == "ns3::NullMessageSimulatorImpl";
 }
 
 #ifdef NS3_MPI

@@ -62,6 +62,20 @@ uint32_t GetRank();
 /**
  * @ingroup allreduce
  *
+ * @return whether ns-3's simulator is one that needs several ranks
+ */
+bool IsSimulatorDistributed();
+
+/**
+ * @ingroup allreduce
+ *
+ * @return whether it is the one in which ranks tell each other by null messages how far they are
+ */
+bool UsesNullMessages();
+
+/**
+ * @ingroup allreduce
+ *
  * @brief Joins the processes that mpirun has started; to be made once by a program, before it uses
  * the simulator. Does nothing where there is only one.
  */
