@@ -40,6 +40,8 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <streambuf>
+#include <utility>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -288,8 +290,65 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     return isGood;
 }
 
+/// Of several processes that say the same, only the first is heard. Until a simulation begins they
+/// do the same, and go wrong together.
+class OtherRanksQuiet
+{
+  public:
+    OtherRanksQuiet()
+    {
+        if (GetLaunchedRank() > 0)
+        {
+            m_out = std::cout.rdbuf(&m_nothing);
+            m_error = std::cerr.rdbuf(&m_nothing);
+        }
+    }
+
+    ~OtherRanksQuiet()
+    {
+        LetErrorsPass();
+        if (m_out)
+        {
+            std::cout.rdbuf(m_out);
+        }
+    }
+
+    OtherRanksQuiet(const OtherRanksQuiet&) = delete;
+    OtherRanksQuiet& operator=(const OtherRanksQuiet&) = delete;
+
+    /// What goes wrong from now on may go wrong in one process only.
+    void LetErrorsPass()
+    {
+        if (m_error)
+        {
+            std::cerr.rdbuf(std::exchange(m_error, nullptr));
+        }
+    }
+
+    /// @return the exit status: mpirun ends all processes at the first that fails, also the one
+    /// that is about to say why @param status what it would be
+    int ChooseStatus(int status) const
+    {
+        return m_error ? 0 : status;
+    }
+
+  private:
+    /// Takes everything.
+    struct Nothing : std::streambuf
+    {
+        int overflow(int c) override
+        {
+            return c;
+        }
+    };
+
+    Nothing m_nothing;                //!< where it goes
+    std::streambuf* m_out{nullptr};   //!< where std::cout went; nullptr: it still does
+    std::streambuf* m_error{nullptr}; //!< where std::cerr went; nullptr: it still does
+};
+
 int
-Run(int argc, char* argv[])
+Run(int argc, char* argv[], OtherRanksQuiet& quiet)
 {
     SetDataCentreTcpDefaults();
     Options options;
@@ -337,14 +396,12 @@ Run(int argc, char* argv[])
     const LaunchedRanks ranks;
     CheckFiles(options);
 
-    std::ostream nowhere(nullptr);
-    Outputs outputs{{GetLaunchedRank() == 0 ? std::cout : nowhere,
-                     ParseFormat(options.plan.format),
-                     GetRunColumns()},
+    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
                     {options.report, argc, argv},
                     PacketFiles(options)};
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
     options.run.prepare = [&](const auto& network) {
+        quiet.LetErrorsPass();
         return WatchPackets(network, options, outputs.packets);
     };
     const bool isGood = options.scheduleIn.empty()
@@ -362,5 +419,6 @@ Run(int argc, char* argv[])
 int
 main(int argc, char* argv[])
 {
-    return RunProgram("allreduce-run", [=] { return Run(argc, argv); });
+    OtherRanksQuiet quiet;
+    return quiet.ChooseStatus(RunProgram("allreduce-run", [&] { return Run(argc, argv, quiet); }));
 }

@@ -369,12 +369,33 @@ class Run
     {
         if (m_options.nRanks > 1)
         {
-            // The other ranks would wait for this one.
-            std::cerr << "rank " << GetRank() << ": " << m_experiment.topology.GetName() << " "
-                      << m_experiment.schedulerName << " failed: " << reason << std::endl;
-            AbortAllRanks();
+            FailAllRanks(reason);
         }
         Simulator::Stop();
+    }
+
+    /// The other ranks would wait for this one.
+    [[noreturn]] void FailAllRanks(const std::string& reason) const
+    {
+        std::cerr << "rank " << GetRank() << ": " << m_experiment.topology.GetName() << " "
+                  << m_experiment.schedulerName << " failed: " << reason << std::endl;
+        AbortAllRanks();
+    }
+
+    void RunSimulator() const
+    {
+        try
+        {
+            Simulator::Run();
+        }
+        catch (const std::exception& error)
+        {
+            if (m_options.nRanks > 1)
+            {
+                FailAllRanks(error.what());
+            }
+            throw;
+        }
     }
 
     void ShowRound(uint32_t round, Time duration)
@@ -398,7 +419,7 @@ class Run
             flowMonitor.InstallAll();
         }
         const auto begin = std::chrono::steady_clock::now();
-        Simulator::Run();
+        RunSimulator();
         m_result.wallSeconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         m_result.nEvents = Simulator::GetEventCount();
