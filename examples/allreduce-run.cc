@@ -22,6 +22,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-network.h"
+#include "ns3/distributed-run.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/net-device.h"
 #include "ns3/pcap-file-wrapper.h"
@@ -39,6 +40,8 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <streambuf>
+#include <utility>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -130,6 +133,10 @@ class PacketFiles
         for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
         {
             const Ptr<NetDevice> device = network.GetDevice(link);
+            if (!network.IsHere(topology.GetSource(link)))
+            {
+                continue; // Another rank writes what it sends and receives.
+            }
             const std::string path = helper.GetFilenameFromDevice(m_options.pcap, device);
             const auto file = helper.CreateFile(path, std::ios::out, PcapHelper::DLT_PPP);
             helper.HookDefaultSink<NetDevice>(device, "PromiscSniffer", file);
@@ -205,6 +212,10 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 {
     const ExperimentResult result = RunExperiment(experiment, options.run);
     outputs.packets.Finish();
+    if (GetLaunchedRank() > 0)
+    {
+        return result.failure.empty(); // Rank 0 has collected it.
+    }
     const auto row = MakeRow(experiment, options.run, result);
     const bool isGood = ReportRow("allreduce-run", row, outputs.writer);
     WriteTraceFile(result, options.traceJson);
@@ -214,13 +225,18 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
     {
         PrintLinks(row);
     }
+    if (result.nRanks > 1 && options.plan.format == "table")
+    {
+        std::cout << "  " << result.nRanks << " ranks waited for each other "
+                  << 100 * result.waitShare << " % of the time\n";
+    }
     return isGood;
 }
 
 void
 WriteScheduleFile(const Experiment& experiment, const std::string& path)
 {
-    if (!path.empty())
+    if (!path.empty() && GetLaunchedRank() == 0)
     {
         OutputFile file("--schedule-out", path);
         WriteSchedule(experiment.topology, experiment.plan, file.Get());
@@ -271,8 +287,65 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     return isGood;
 }
 
+/// Of several processes that say the same, only the first is heard. Until a simulation begins they
+/// do the same, and go wrong together.
+class OtherRanksQuiet
+{
+  public:
+    OtherRanksQuiet()
+    {
+        if (GetLaunchedRank() > 0)
+        {
+            m_out = std::cout.rdbuf(&m_nothing);
+            m_error = std::cerr.rdbuf(&m_nothing);
+        }
+    }
+
+    ~OtherRanksQuiet()
+    {
+        LetErrorsPass();
+        if (m_out)
+        {
+            std::cout.rdbuf(m_out);
+        }
+    }
+
+    OtherRanksQuiet(const OtherRanksQuiet&) = delete;
+    OtherRanksQuiet& operator=(const OtherRanksQuiet&) = delete;
+
+    /// What goes wrong from now on may go wrong in one process only.
+    void LetErrorsPass()
+    {
+        if (m_error)
+        {
+            std::cerr.rdbuf(std::exchange(m_error, nullptr));
+        }
+    }
+
+    /// @return the exit status: mpirun ends all processes at the first that fails, also the one
+    /// that is about to say why @param status what it would be
+    int ChooseStatus(int status) const
+    {
+        return m_error ? 0 : status;
+    }
+
+  private:
+    /// Takes everything.
+    struct Nothing : std::streambuf
+    {
+        int overflow(int c) override
+        {
+            return c;
+        }
+    };
+
+    Nothing m_nothing;                //!< where it goes
+    std::streambuf* m_out{nullptr};   //!< where std::cout went; nullptr: it still does
+    std::streambuf* m_error{nullptr}; //!< where std::cerr went; nullptr: it still does
+};
+
 int
-Run(int argc, char* argv[])
+Run(int argc, char* argv[], OtherRanksQuiet& quiet)
 {
     SetFastEventQueue();
     SetDataCentreTcpDefaults();
@@ -289,6 +362,9 @@ Run(int argc, char* argv[])
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) run's flows for Perfetto");
     parser.Add("pcap", options.pcap, "write packets to files PREFIX-NODE-DEVICE.pcap");
+    parser.Add("partition",
+               options.run.partition,
+               "under mpirun: a file with the rank of each node, a line each; default: choose");
     parser.Add("anim", options.anim, "write the (last) run for NetAnim to this XML file");
     parser.AddExample("--topology=bcube:4,1 --scheduler=hrl --bytes=64MiB",
                       "run the plan of the two policies over TCP");
@@ -305,7 +381,17 @@ Run(int argc, char* argv[])
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
+    options.run.nRanks = GetNLaunched();
+    options.run.isAnimated = !options.anim.empty();
+    options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
+    if (options.run.nRanks > 1 && !options.anim.empty())
+    {
+        FailInput("--anim: not possible in ",
+                  options.run.nRanks,
+                  " processes, where NetAnim sees only a part of each way");
+    }
+    const LaunchedRanks ranks;
     CheckFiles(options);
 
     Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
@@ -314,12 +400,16 @@ Run(int argc, char* argv[])
     options.run.fullStack = options.run.fullStack || !options.anim.empty();
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
     options.run.prepare = [&](const auto& network) {
+        quiet.LetErrorsPass();
         return WatchPackets(network, options, outputs.packets);
     };
     const bool isGood = options.scheduleIn.empty()
                             ? ReportAll(options, bytes, outputs)
                             : Report(MakeFromFile(options, bytes), options, outputs);
-    outputs.report.Write();
+    if (GetLaunchedRank() == 0)
+    {
+        outputs.report.Write();
+    }
     return isGood ? 0 : 1;
 }
 
@@ -328,5 +418,6 @@ Run(int argc, char* argv[])
 int
 main(int argc, char* argv[])
 {
-    return RunProgram("allreduce-run", [=] { return Run(argc, argv); });
+    OtherRanksQuiet quiet;
+    return quiet.ChooseStatus(RunProgram("allreduce-run", [&] { return Run(argc, argv, quiet); }));
 }

@@ -7,7 +7,9 @@
 #include "pinned-path-routing-helper.h"
 
 #include "ns3/abort-on-input-error.h"
+#include "ns3/arrival-order.h"
 #include "ns3/constant-position-mobility-model.h"
+#include "ns3/distributed-run.h"
 #include "ns3/double.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/error-model.h"
@@ -24,6 +26,7 @@
 #include "ns3/topology-modifiers.h"
 
 #include <limits>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -77,6 +80,20 @@ MakeLightFactory()
         factory.Set(model.GetAttribute(i).name, *model.GetAttribute(i).initialValue);
     }
     return factory;
+}
+
+/// @return whether this rank simulates a node
+bool
+IsHere(Ptr<Node> node)
+{
+    return GetNRanks() == 1 || node->GetSystemId() == GetRank();
+}
+
+/// A packet comes from another rank.
+void
+NoteArrival(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device, Ptr<Packet> packet)
+{
+    order->Arrive(device, packet);
 }
 
 } // namespace
@@ -137,6 +154,13 @@ TopologyHelper::SetSystemId(std::function<uint32_t(NodeId)> systemId)
 }
 
 void
+TopologyHelper::SetArrivalOrder(bool isOrdered)
+{
+    RequireNotInstalled("SetArrivalOrder");
+    m_isOrdered = isOrdered;
+}
+
+void
 TopologyHelper::SetNamePrefix(const std::string& prefix)
 {
     RequireNotInstalled("SetNamePrefix");
@@ -182,6 +206,10 @@ TopologyHelper::Install()
     CheckSettings();
     CreateNodes();
     CreateLinks();
+    if (m_isOrdered)
+    {
+        OrderArrivals();
+    }
     InstallStack();
     AssignAddresses();
     InstallQueueDiscs();
@@ -235,7 +263,7 @@ TopologyHelper::CreateLink(const Link& link)
     const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-    const bool isLight = m_isLight && a->GetSystemId() == b->GetSystemId();
+    const bool isLight = m_isLight && !m_isOrdered && a->GetSystemId() == b->GetSystemId();
     const auto devices = isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
@@ -287,6 +315,33 @@ TopologyHelper::AddShortcuts()
             device->AddShortcut([routing, interface](const Ptr<Packet>& frame) {
                 return routing->TakeFrame(interface, frame);
             });
+        }
+    }
+}
+
+void
+TopologyHelper::OrderArrivals()
+{
+    std::vector<Ptr<ArrivalOrder>> orders;
+    for (NodeId node = 0; node < m_nodes.GetN(); ++node)
+    {
+        orders.push_back(Create<ArrivalOrder>());
+    }
+    for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
+    {
+        const Link& link = m_topology.GetLink(id);
+        const auto a = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id));
+        const auto b = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id + 1));
+        if (IsHere(m_nodes.Get(link.a)) && IsHere(m_nodes.Get(link.b)))
+        {
+            const auto channel = CreateObject<OrderedChannel>();
+            channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
+            channel->Join(a, orders[link.a], b, orders[link.b]);
+        }
+        else
+        {
+            SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[link.a], a));
+            SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[link.b], b));
         }
     }
 }

@@ -76,7 +76,8 @@ class TopologyHelper
      * The devices have the attributes and trace sources of PointToPointNetDevice, but
      * PointToPointHelper and NetAnim do not know them. Who listens to a node's IP, traffic control
      * or protocol handlers, as FlowMonitor does, does not hear of pinned packets that come in.
-     * Links between nodes of different ranks stay PointToPointNetDevices.
+     * Links between nodes of different ranks stay PointToPointNetDevices, and so do all with
+     * SetArrivalOrder.
      *
      * @param isLight whether to do so; false by default
      */
@@ -98,6 +99,15 @@ class TopologyHelper
 
     /// @param systemId gives the MPI rank that simulates a node, for distributed simulation
     void SetSystemId(std::function<uint32_t(NodeId)> systemId);
+
+    /**
+     * Let packets that arrive at a node at the same time be handled port by port, after all else
+     * that happens there at that time: then nothing depends on which rank simulates which node.
+     * ns-3's own channels, to which NetAnim listens, carry nothing then.
+     *
+     * @param isOrdered whether to do so; false by default
+     */
+    void SetArrivalOrder(bool isOrdered);
 
     /**
      * Let several networks have names at once. All names are cleared by Simulator::Destroy().
@@ -200,6 +210,8 @@ class TopologyHelper
     Ptr<LightLinkDevice> CreateLightDevice(Ptr<Node> node, const Link& link) const;
     /// Let light devices send on what is on a pinned path.
     void AddShortcuts();
+    /// Do what SetArrivalOrder says.
+    void OrderArrivals();
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
     /// Give every device an interface and an address.
@@ -232,6 +244,7 @@ class TopologyHelper
     InternetStackHelper m_stack;                     //!< installs IPv4
     std::optional<TrafficControlHelper> m_queueDisc; //!< makes queue discs
     std::function<uint32_t(NodeId)> m_systemId;      //!< rank of a node
+    bool m_isOrdered{false};                         //!< see SetArrivalOrder
     std::string m_namePrefix;                        //!< before the names of the nodes
     Ipv4Address m_network{"10.0.0.0"};               //!< where addresses are taken from
     Ipv4Mask m_mask{"255.0.0.0"};                    //!< mask of m_network

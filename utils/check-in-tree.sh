@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the module as contrib/allreduce of the ns-3 release that Debian has, from its source package, and
-# runs the module's suites with test.py and its programs with ./ns3 run. The tree is kept in
+# runs the module's suites with test.py and its programs with ./ns3 run, also in several processes. The tree is kept in
 # $ALLREDUCE_CACHE (default: allreduce/ in the user's cache folder), so that a second run is quick.
 # Arguments go to ./ns3 configure.
 
@@ -78,14 +78,15 @@ build_in_tree()
 {
     install_packages "${build_packages[@]}" bzip2 libgsl-dev libsqlite3-dev libxml2-dev ninja-build python3 ||
         die "could not install the packages that the build needs"
+    install_packages libmetis-dev libopenmpi-dev openmpi-bin || die "could not install MPI"
     install_torch
     get_ns3
     copy_module
     cd "$tree"
     say "configuring $tree"
     # csma is for ns-3's own suites in src/test, which are part of every test-runner.
-    ./ns3 configure -G Ninja -d default --enable-werror --enable-tests --enable-examples \
-        --enable-modules="allreduce;csma" --filter-module-examples-and-tests=allreduce "$@" \
+    ./ns3 configure -G Ninja -d default --enable-werror --enable-tests --enable-examples --enable-mpi \
+        --enable-modules="allreduce;csma;mpi" --filter-module-examples-and-tests=allreduce "$@" \
         >"$scratch/log" 2>&1 || {
         tail -n 30 "$scratch/log" >&2
         die "ns-3 could not be configured (to begin afresh: rm -r $tree)"
@@ -133,6 +134,19 @@ for command, run, _ in cpp_examples:
     done
 }
 
+# In several processes.
+check_ranks()
+{
+    local line
+    while read -r line; do
+        echo "$line"
+        case $line in
+        PASS*) passed=$((passed + 1)) ;;
+        FAIL*) failed=$((failed + 1)) ;;
+        esac
+    done < <("$module_dir/utils/check-ranks.sh" "$tree/build/contrib/allreduce/examples/ns$version-allreduce-run-default" || echo "FAIL check-ranks.sh")
+}
+
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
@@ -140,4 +154,5 @@ build_first build_in_tree "$@"
 cd "$tree"
 check_suites
 check_programs
+check_ranks
 report

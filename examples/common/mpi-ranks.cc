@@ -5,9 +5,7 @@
 #include "mpi-ranks.h"
 
 #include "ns3/allreduce-error.h"
-
-#include <algorithm>
-#include <cstdlib>
+#include "ns3/distributed-run.h"
 
 #ifdef ALLREDUCE_MPI
 #include <mpi.h>
@@ -15,21 +13,6 @@
 
 namespace ns3::allreduce
 {
-
-namespace
-{
-
-/// @return whether a launcher of Open MPI, MPICH or Slurm has started this process
-bool
-IsLaunched()
-{
-    const auto variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
-    return std::any_of(variables.begin(), variables.end(), [](const char* name) {
-        return std::getenv(name) != nullptr;
-    });
-}
-
-} // namespace
 
 MpiRanks&
 MpiRanks::Get()
@@ -54,7 +37,7 @@ MpiRanks::GetSize() const
 
 MpiRanks::MpiRanks()
 {
-    if (!IsLaunched())
+    if (GetNLaunched() == 1)
     {
         return; // MPI would start a process of its own for this one.
     }
@@ -120,7 +103,7 @@ MpiRanks::Leave()
 
 MpiRanks::MpiRanks()
 {
-    if (IsLaunched())
+    if (GetNLaunched() > 1)
     {
         FailInput("started by mpirun, but this build has no MPI: expected one process, or a build "
                   "with libopenmpi-dev");

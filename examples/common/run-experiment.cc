@@ -5,6 +5,7 @@
 #include "run-experiment.h"
 
 #include "progress-line.h"
+#include "rank-report.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
@@ -14,12 +15,15 @@
 #include "ns3/boolean.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/datagram-transport.h"
+#include "ns3/distributed-run.h"
 #include "ns3/double.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/enum.h"
 #include "ns3/flow-monitor-helper.h"
 #include "ns3/ideal-time.h"
 #include "ns3/light-link-device.h"
+#include "ns3/network-partition.h"
+#include "ns3/point-to-point-net-device.h"
 #include "ns3/pointer.h"
 #include "ns3/round-hash.h"
 #include "ns3/schedule-verifier.h"
@@ -32,6 +36,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iostream>
 #include <map>
 
 namespace ns3::allreduce
@@ -44,9 +49,10 @@ namespace
 class Run
 {
   public:
-    Run(const Experiment& experiment, const RunOptions& options)
+    Run(const Experiment& experiment, const RunOptions& options, const DistributedRun& distributed)
         : m_experiment(experiment),
           m_options(options),
+          m_distributed(distributed),
           m_line(experiment.topology.GetName() + " " + experiment.schedulerName,
                  options.showProgress),
           m_builder(experiment.topology)
@@ -87,6 +93,13 @@ class Run
                            "MaxSize",
                            QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, m_options.queue)));
         m_builder.SetLight(m_options.IsLight());
+        // What is the same in several processes must not hang on the order of events.
+        m_builder.SetArrivalOrder(m_options.GetControl() == AllReduceSession::PACKETS &&
+                                  !m_options.isAnimated);
+        if (m_options.nRanks > 1)
+        {
+            ShareAmongRanks();
+        }
         m_network = m_builder.Install();
         if (m_options.prepare)
         {
@@ -95,6 +108,48 @@ class Run
         m_nStreams = m_builder.AssignStreams(0);
         m_helper.emplace(m_network);
         m_helper->SetRoots(m_experiment.plan.roots);
+    }
+
+    void ShareAmongRanks()
+    {
+        const Topology& topology = m_experiment.topology;
+        NetworkPartition partition;
+        if (m_options.partition.empty())
+        {
+            partition = PartitionNetwork(topology, m_experiment.plan, m_options.nRanks);
+        }
+        else
+        {
+            std::ifstream file(m_options.partition);
+            const std::string name = "--partition: file " + NamePath(m_options.partition);
+            if (!file)
+            {
+                FailInput(name, " cannot be opened");
+            }
+            partition = ReadPartition(file, name, topology, m_options.nRanks);
+        }
+        for (const Link& link : topology.GetLinks())
+        {
+            if (link.errorRate > 0 && UsesNullMessages())
+            {
+                FailInput("null messages: link ",
+                          link.a,
+                          "-",
+                          link.b,
+                          " loses packets, and who misses the end would wait for ever; expected "
+                          "ns3::DistributedSimulatorImpl");
+            }
+        }
+        const uint64_t plan = HashRounds(MakeRoundRange(m_experiment.plan.rounds));
+        if (!IsSameOnAllRanks(plan) ||
+            !IsSameOnAllRanks(CombineHashes({partition.begin(), partition.end()})))
+        {
+            FailInput(topology.GetName(),
+                      " ",
+                      m_experiment.schedulerName,
+                      ": ranks have different plans or partitions, expected the same");
+        }
+        m_builder.SetSystemId([partition](NodeId node) { return partition[node]; });
     }
 
     void WatchQueues()
@@ -200,6 +255,7 @@ class Run
 
     void NoteStarted(const AllReduceFlow& flow)
     {
+        m_started.push_back(flow);
         m_underWay[GetPlace(flow)] = flow;
     }
 
@@ -325,7 +381,35 @@ class Run
 
     void StopFailed(const std::string& reason)
     {
+        if (m_options.nRanks > 1)
+        {
+            FailAllRanks(reason);
+        }
         Simulator::Stop();
+    }
+
+    /// The other ranks would wait for this one.
+    [[noreturn]] void FailAllRanks(const std::string& reason) const
+    {
+        std::cerr << "rank " << GetRank() << ": " << m_experiment.topology.GetName() << " "
+                  << m_experiment.schedulerName << " failed: " << reason << std::endl;
+        AbortAllRanks();
+    }
+
+    void RunSimulator() const
+    {
+        try
+        {
+            Simulator::Run();
+        }
+        catch (const std::exception& error)
+        {
+            if (m_options.nRanks > 1)
+            {
+                FailAllRanks(error.what());
+            }
+            throw;
+        }
     }
 
     void ShowRound(uint32_t round, Time duration)
@@ -349,7 +433,7 @@ class Run
             flowMonitor.InstallAll();
         }
         const auto begin = std::chrono::steady_clock::now();
-        Simulator::Run();
+        RunSimulator();
         m_result.wallSeconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         m_result.nEvents = Simulator::GetEventCount();
@@ -409,12 +493,39 @@ class Run
             m_result.unfinishedFlows.push_back(flow);
         }
         CollectLinks();
+        if (m_options.nRanks > 1)
+        {
+            CollectFromRanks();
+        }
+        ComputeUse();
         CheckBound();
+    }
+
+    void CollectFromRanks()
+    {
+        RankReport report;
+        report.result = m_result;
+        report.begin = m_session->GetBegin();
+        report.rounds = m_session->GetRoundTimes();
+        report.started = m_started;
+        report.waitSeconds = m_distributed.GetWaitSeconds();
+        for (DirectedLinkId link = 0; link < m_result.links.size(); ++link)
+        {
+            if (m_network->IsHere(m_experiment.topology.GetSource(link)))
+            {
+                report.links.push_back(link);
+            }
+        }
+        const auto texts = GatherAtFirstRank(WriteRankReport(report));
+        m_result.unfinishedFlows.clear(); // All have arrived, at one rank or another.
+        if (GetRank() == 0)
+        {
+            MergeRankReports(texts, m_result);
+        }
     }
 
     void CollectLinks()
     {
-        const double seconds = Simulator::Now().GetSeconds();
         for (LinkUse& use : m_result.links)
         {
             const auto queue = GetQueue(use.link);
@@ -424,9 +535,17 @@ class Run
             {
                 use.queuePeak = device->GetQueuePeak();
             }
+            m_result.nDropped += use.nDropped;
+        }
+    }
+
+    void ComputeUse()
+    {
+        const double seconds = m_result.endSeconds;
+        for (LinkUse& use : m_result.links)
+        {
             const double rate = m_network->GetRate(use.link);
             use.utilization = seconds > 0 ? 8.0 * use.bytes / (rate * seconds) : 0;
-            m_result.nDropped += use.nDropped;
         }
     }
 
@@ -434,7 +553,7 @@ class Run
     void CheckBound()
     {
         const double least = m_result.idealSeconds * (1 - GetClockGain());
-        if (m_result.failure.empty() && m_result.measuredSeconds < least)
+        if (GetRank() == 0 && m_result.failure.empty() && m_result.measuredSeconds < least)
         {
             m_result.failure = "measured " + std::to_string(m_result.measuredSeconds) +
                                " s, less than the bound of " + std::to_string(least) + " s";
@@ -459,6 +578,7 @@ class Run
 
     const Experiment& m_experiment;          //!< what is to be run
     const RunOptions& m_options;             //!< how
+    const DistributedRun& m_distributed;     //!< the ranks, if there are several
     ProgressLine m_line;                     //!< says how far it has come
     TopologyHelper m_builder;                //!< builds the network
     Ptr<AllReduceNetwork> m_network;         //!< the network
@@ -467,6 +587,7 @@ class Run
     Ptr<AllReduceSession> m_session;         //!< the AllReduces
     int64_t m_nStreams{0};                   //!< random streams in use
     ExperimentResult m_result;               //!< what comes out
+    std::vector<AllReduceFlow> m_started;    //!< flows that have begun, if they are to be recorded
     uint32_t m_nAllReducesBegun{0};          //!< AllReduces of which a round has begun
     uint32_t m_nRoundsBegun{0};              //!< rounds of the last of them that have begun
     /// by round and position: the flows that are under way, if flows are to be recorded
@@ -545,7 +666,8 @@ ExperimentResult
 RunExperiment(const Experiment& experiment, const RunOptions& options)
 {
     options.Check();
-    return Run(experiment, options).Execute();
+    const DistributedRun distributed(options.nRanks);
+    return Run(experiment, options, distributed).Execute();
 }
 
 } // namespace ns3::allreduce

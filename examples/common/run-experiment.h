@@ -98,6 +98,8 @@ struct ExperimentResult
     std::vector<RoundSpan> roundSpans; //!< of all AllReduces, if they were to be recorded
     double wallSeconds{0};             //!< how long the simulation took
     uint64_t nEvents{0};               //!< events that it took
+    uint32_t nRanks{1};                //!< processes that simulated it; rank 0 knows the result
+    double waitShare{0};               //!< of their time in which they waited for each other
 
     // If flows were to be recorded:
     std::vector<AllReduceFlow> abortedFlows;          //!< flows cut by a broken link, and when

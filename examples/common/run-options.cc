@@ -9,6 +9,8 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/config.h"
+#include "ns3/datagram-transport.h"
+#include "ns3/distributed-run.h"
 #include "ns3/global-value.h"
 #include "ns3/nstime.h"
 #include "ns3/string.h"
@@ -42,6 +44,10 @@ constexpr Unit UNITS[] = {
     {"B", 1},
     {"", 1},
 };
+
+/// A larger frame with its tags does not fit into a message of ns-3's MPI interface if its bytes
+/// matter, or TCP has put segments together; else ns-3 sends only their number.
+constexpr uint32_t MOST_CARRIED_BYTES = 1500;
 
 /// What an option's whole number may be.
 void
@@ -132,12 +138,66 @@ RunOptions::Check() const
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
     faults.GetBackground();
+    if (nRanks > 1)
+    {
+        CheckRanks();
+    }
+    else if (!partition.empty())
+    {
+        FailInput("--partition: has no effect in one process, expected mpirun -np K before the "
+                  "command");
+    }
+    if (nRanks == 1 && IsSimulatorDistributed())
+    {
+        FailInput("--SimulatorImplementationType: needs several processes, expected mpirun -np K "
+                  "before the command");
+    }
     if (!flowMonitor.empty() && !usesIp)
     {
         FailInput("--flow-monitor: FlowMonitor sees IP packets only, and --transport=",
                   transport,
                   " sends none");
     }
+}
+
+void
+RunOptions::CheckRanks() const
+{
+    if (!HasMpi())
+    {
+        FailInput("started in ",
+                  nRanks,
+                  " processes, but ns-3 was built without MPI: expected one, or an ns-3 tree that "
+                  "was configured with --enable-mpi");
+    }
+    const auto refuse = [this](bool isRefused, const std::string& what, const std::string& why) {
+        if (isRefused)
+        {
+            FailInput(what, ": not possible in ", nRanks, " processes, ", why);
+        }
+    };
+    refuse(GetControl() != AllReduceSession::PACKETS,
+           "--control=ideal",
+           "where no process sees all servers; expected --control=packets");
+    refuse(GetSync() != AllReduceSession::BARRIER,
+           "--sync=dependency",
+           "where receivers do not see when senders are done; expected --sync=barrier");
+    refuse(iterations > 1,
+           "--iterations",
+           "where servers do not know at once that an AllReduce is over; expected 1");
+    refuse(!faults.fail.empty(), "--fail", "because what is left is planned with a view of all");
+    refuse(!faults.failRandom.empty(),
+           "--fail-random",
+           "because what is left is planned with a view of all");
+    refuse(faults.GetBackground() > 0, "--background", "where its ends would not know each other");
+    refuse(!flowMonitor.empty(),
+           "--flow-monitor",
+           "where FlowMonitor sees only a part of each way");
+    const std::string why = "because ns-3 passes at most 2000 bytes on; expected --frame=" +
+                            std::to_string(MOST_CARRIED_BYTES) + " or less";
+    const bool isDatagrams = DynamicCast<DatagramTransport>(CreateTransport(transport)) != nullptr;
+    refuse(verifyData && frame > MOST_CARRIED_BYTES, "--verify-data", why);
+    refuse(!isDatagrams && frame > MOST_CARRIED_BYTES, "--transport=" + transport, why);
 }
 
 void

@@ -55,8 +55,11 @@ struct RunOptions
     std::string flowMonitor;      //!< where FlowMonitor writes its XML
     bool fullStack{false};        //!< ns-3's devices, and every node's stack
     FaultOptions faults;          //!< what goes wrong
-    bool showProgress{true};      //!< on a terminal; for programs, not an option
-    bool recordsFlows{false};     //!< keep all flows and rounds; for programs, not an option
+    std::string partition;        //!< file that says who simulates what; an option where ranks are
+    uint32_t nRanks{1};           //!< processes that simulate together; for programs, not an option
+    bool isAnimated{false};   //!< NetAnim listens to ns-3's channels; for programs, not an option
+    bool showProgress{true};  //!< on a terminal; for programs, not an option
+    bool recordsFlows{false}; //!< keep all flows and rounds; for programs, not an option
     /// Told of a network that has been built; what it returns lives as long as the simulation. For
     /// programs, not an option.
     std::function<std::shared_ptr<void>(const AllReduceNetwork&)> prepare;
@@ -92,6 +95,13 @@ struct RunOptions
 
     /// @return whether TopologyHelper::SetLight shall be true
     bool IsLight() const;
+
+    /**
+     * Refuse what several ranks cannot do.
+     *
+     * @throws InputError that names the option
+     */
+    void CheckRanks() const;
 
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;

@@ -163,6 +163,11 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;
     row["events"] = result.nEvents;
+    if (result.nRanks > 1)
+    {
+        row["ranks"] = result.nRanks;
+        row["wait_share"] = result.waitShare;
+    }
     row["round_s"] = result.roundSeconds;
     if (options.showLinks)
     {

@@ -218,11 +218,11 @@ AllReduceData::SetSum(NodeId server, ChunkId chunk, const Bytes& data)
 }
 
 std::string
-AllReduceData::FindWrong() const
+AllReduceData::FindWrong(const std::function<bool(NodeId)>& isChecked) const
 {
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+        for (ChunkId chunk = 0; isChecked(server) && chunk < m_roots.size(); ++chunk)
         {
             const auto& sum = m_holdings[std::size_t{server} * m_roots.size() + chunk].sum;
             if (!sum || sum != m_truths[chunk])

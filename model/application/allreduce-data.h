@@ -10,6 +10,7 @@
 #include "ns3/allreduce-workload.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -82,8 +83,11 @@ class AllReduceData
      */
     void MakeFinal(ChunkId chunk);
 
-    /// @return which servers lack which sum or have a wrong one; "" if all is right
-    std::string FindWrong() const;
+    /**
+     * @param isChecked says which servers to look at
+     * @return which of them lacks which sum or has a wrong one; "" if all is right
+     */
+    std::string FindWrong(const std::function<bool(NodeId)>& isChecked) const;
 
   private:
     /// Contributions that a server holds apart from its partial.

@@ -4,6 +4,8 @@
 
 #include "allreduce-network.h"
 
+#include "distributed-run.h"
+
 #include "ns3/abort-on-input-error.h"
 #include "ns3/channel.h"
 #include "ns3/data-rate.h"
@@ -263,6 +265,18 @@ AllReduceNetwork::GetMtu() const
         mtu = std::min(mtu, GetDevice(link)->GetMtu());
     }
     return mtu;
+}
+
+bool
+AllReduceNetwork::IsDistributed() const
+{
+    return GetNRanks() > 1;
+}
+
+bool
+AllReduceNetwork::IsHere(NodeId node) const
+{
+    return !IsDistributed() || GetNode(node)->GetSystemId() == GetRank();
 }
 
 void

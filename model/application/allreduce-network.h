@@ -178,6 +178,15 @@ class AllReduceNetwork : public Object
     /// @return the largest packet that every device takes
     uint16_t GetMtu() const;
 
+    /// @return whether several ranks simulate the network
+    bool IsDistributed() const;
+
+    /**
+     * @param node a server or switch
+     * @return whether this rank simulates it
+     */
+    bool IsHere(NodeId node) const;
+
   private:
     /// Do what ScheduleMending says.
     void Mend(LinkId link);

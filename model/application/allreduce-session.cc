@@ -4,7 +4,9 @@
 
 #include "allreduce-session.h"
 
+#include "distributed-run.h"
 #include "token-barrier.h"
+#include "transfer-numbers.h"
 #include "workload-dispatcher.h"
 
 #include "ns3/abort.h"
@@ -21,6 +23,7 @@
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <sstream>
 
@@ -43,6 +46,25 @@ IsOver(const std::vector<DirectedLinkId>& way, LinkId link)
     return std::any_of(way.begin(), way.end(), [link](DirectedLinkId part) {
         return part / 2 == link;
     });
+}
+
+/// @return a message that tells a time
+Bytes
+WriteTime(Time time)
+{
+    Bytes text(MESSAGE_BYTES, 0);
+    const int64_t step = time.GetTimeStep();
+    std::memcpy(text.data(), &step, sizeof(step));
+    return text;
+}
+
+/// @return the time that a message tells
+Time
+ReadTime(const Bytes& text)
+{
+    int64_t step = 0;
+    std::memcpy(&step, text.data(), sizeof(step));
+    return TimeStep(step);
 }
 
 } // namespace
@@ -135,12 +157,18 @@ AllReduceSession::AddTraceSources(TypeId tid)
 
 AllReduceSession::AllReduceSession()
     : m_prover(std::make_unique<RoundProver>()),
-      m_barrier(std::make_unique<TokenBarrier>(
-          TokenBarrier::Owner{[this](const Path& path, std::function<void()> arrive) {
-                                  SendMessage(path, std::move(arrive));
-                              },
-                              [this](NodeId server) { NoteReleased(server); },
-                              [this] { GoOn(); }}))
+      m_barrier(std::make_unique<TokenBarrier>(TokenBarrier::Owner{
+          [this](const Path& path, const TokenBarrier::Message& message) {
+              if (m_numbers)
+              {
+                  SendMessageBytes(m_numbers->NameMessage(message), path);
+                  return;
+              }
+              SendMessage(path, [this, message] { m_barrier->Arrive(message); });
+          },
+          [this](NodeId server) { return IsHere(server); },
+          [this](NodeId server) { NoteReleased(server); },
+          [this] { NoteBarrierOver(); }}))
 {
 }
 
@@ -160,6 +188,11 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
+    if (network->IsDistributed())
+    {
+        m_transport->SetIncomingFinder(
+            [this](TransferId transfer) { return FindIncoming(transfer); });
+    }
     m_network->TraceConnectWithoutContext("LinkChanged",
                                           MakeCallback(&AllReduceSession::NoteLinkChanged, this));
 }
@@ -250,7 +283,7 @@ AllReduceSession::BeginAllReduce()
         m_data.emplace(m_roots, topology.GetNServers(), std::move(sizes));
     }
     m_nSums.assign(topology.GetNServers(), 0);
-    m_roundBegins.clear();
+    m_roundTimes.clear();
     m_roundDurations.clear();
     m_firstRound = 0;
     m_dispatcher->Load({});
@@ -265,10 +298,14 @@ AllReduceSession::BeginAllReduce()
 void
 AllReduceSession::EndRounds()
 {
+    if (m_numbers)
+    {
+        EndEverywhere();
+    }
     uint32_t nBegun = 0;
     for (uint32_t round = 0; round < m_dispatcher->GetNRounds(); ++round)
     {
-        if (m_dispatcher->GetNBegun(round) > 0)
+        if (m_dispatcher->GetNBegun(round) > 0 || m_numbers)
         {
             nBegun = round + 1;
             m_state->EndRound();
@@ -278,7 +315,7 @@ AllReduceSession::EndRounds()
             }
         }
     }
-    m_roundBegins.resize(m_firstRound + nBegun);
+    m_roundTimes.resize(m_firstRound + nBegun);
     m_roundDurations.resize(m_firstRound + nBegun);
     m_firstRound += nBegun;
     m_dispatcher->Load({});
@@ -317,6 +354,17 @@ AllReduceSession::GoOn()
     {
         m_replanned(m_firstRound, m_prover->GetLastReplanner());
     }
+    if (m_network->IsDistributed() && !m_numbers)
+    {
+        const std::string obstacle = DescribeObstacle();
+        if (!obstacle.empty())
+        {
+            Fail(obstacle);
+            return;
+        }
+        m_numbers = std::make_unique<TransferNumbers>(m_scheduler->GetPlan(),
+                                                      m_network->GetTopology().GetNServers());
+    }
     if (UsesMessages() && !m_hasBegun)
     {
         PlanBarrier();
@@ -327,9 +375,46 @@ AllReduceSession::GoOn()
         return;
     }
     m_isPrepared = true;
-    m_transport->Prepare(FindFirstTransfers(),
-                         m_sync == DEPENDENCY,
-                         MakeCallback(&AllReduceSession::BeginRounds, this));
+    m_isGathering = true;
+    m_barrier->BeginGathering();
+    if (!m_transport->Prepare(FindFirstTransfers(),
+                              m_sync == DEPENDENCY,
+                              MakeCallback(&AllReduceSession::NotePrepared, this)))
+    {
+        m_isGathering = false;
+        BeginRounds();
+    }
+}
+
+void
+AllReduceSession::NotePrepared(NodeId server)
+{
+    if (!m_isGathering)
+    {
+        return; // A link broke in the meantime.
+    }
+    if (UsesMessages())
+    {
+        m_barrier->NoteArrival(server);
+    }
+    else if (++m_nPrepared == m_network->GetTopology().GetNServers())
+    {
+        BeginRounds();
+    }
+}
+
+void
+AllReduceSession::NoteBarrierOver()
+{
+    if (m_isGathering)
+    {
+        m_hasGathered = true;
+        BeginRounds();
+    }
+    else
+    {
+        GoOn();
+    }
 }
 
 std::vector<TransferPlan>
@@ -391,14 +476,19 @@ AllReduceSession::BeginRounds()
         m_hasBegun = true;
         m_begin = Simulator::Now();
     }
+    m_isGathering = false;
     m_handedOut(m_firstRound, m_nextRounds);
     const WorkloadList first = m_nextRounds.front();
     m_isHalted = false;
     ++m_epoch;
     m_dispatcher->Load(std::move(m_nextRounds));
     m_nextRounds.clear();
-    m_roundBegins.resize(m_firstRound + m_dispatcher->GetNRounds());
-    m_roundDurations.resize(m_roundBegins.size());
+    m_roundTimes.resize(m_firstRound + m_dispatcher->GetNRounds());
+    m_roundDurations.resize(m_roundTimes.size());
+    if (m_numbers)
+    {
+        BeginEverywhere();
+    }
     if (UsesMessages() && m_sync == BARRIER)
     {
         BeginBarrier(first);
@@ -430,7 +520,7 @@ AllReduceSession::BeginBarrier(const WorkloadList& round)
     const uint32_t nServers = m_network->GetTopology().GetNServers();
     m_isReleased.assign(nServers, false);
     m_held.assign(nServers, {});
-    if (m_firstRound == 0)
+    if (m_firstRound == 0 && !m_hasGathered)
     {
         m_barrier->BeginTogether(round);
     }
@@ -438,14 +528,15 @@ AllReduceSession::BeginBarrier(const WorkloadList& round)
     {
         m_barrier->BeginRound(round);
     }
+    m_hasGathered = false;
 }
 
 void
 AllReduceSession::NoteReleased(NodeId server)
 {
-    if (m_isHalted)
+    if (m_isHalted || !m_isRunning)
     {
-        return; // Servers only come together.
+        return; // Servers only come together, or hear that it is over.
     }
     m_isReleased[server] = true;
     for (const uint32_t index : m_held[server])
@@ -495,11 +586,17 @@ AllReduceSession::SendGrant(uint32_t index)
 void
 AllReduceSession::SendMessage(const Path& path, std::function<void()> arrive)
 {
-    ++m_nMessages;
     const TransferId transfer = m_nextTransfer++;
     m_messages[transfer] = {FindLinks(m_network->GetTopology(), path), std::move(arrive)};
+    SendMessageBytes(transfer, path);
+}
+
+void
+AllReduceSession::SendMessageBytes(TransferId transfer, const Path& path)
+{
+    ++m_nMessages;
     const auto timing = ComputePathTiming(m_network->GetTopology(), path, 0);
-    m_transport->Send({transfer, path, MESSAGE_BYTES, timing.slowestBps, nullptr});
+    m_transport->Send({transfer, path, MESSAGE_BYTES, timing.slowestBps, m_stopText});
 }
 
 void
@@ -598,10 +695,36 @@ void
 AllReduceSession::BeginWorkload(uint32_t index)
 {
     const Workload workload = m_dispatcher->Get(index);
+    Flight flight = MakeFlight(index);
+    if (m_data)
+    {
+        flight.parcel = m_data->Take(workload);
+    }
+    const uint32_t round = m_dispatcher->GetRound(index);
+    NoteRoundBegun(round);
+    m_applications[flight.flow.source]->NoteStarted(flight.flow);
+    const TransferId transfer =
+        m_numbers
+            ? m_numbers->NameWorkload({m_firstRound + round, m_dispatcher->GetPosition(index)})
+            : m_nextTransfer++;
+    const auto place = m_flights.emplace(transfer, std::move(flight)).first;
+    Emit(transfer, workload, place->second);
+}
+
+AllReduceSession::Record
+AllReduceSession::Begin(uint32_t index)
+{
+    const Workload workload = m_dispatcher->Get(index);
+    return {m_state->Start(workload), m_ledger->Begin(workload)};
+}
+
+AllReduceSession::Flight
+AllReduceSession::MakeFlight(uint32_t index)
+{
+    const Workload workload = m_dispatcher->Get(index);
     Flight flight{};
     flight.index = index;
-    flight.id = m_state->Start(workload);
-    flight.entry = m_ledger->Begin(workload);
+    flight.record = m_numbers ? *m_records[index] : Begin(index);
     flight.flow = {workload.chunk,
                    workload.kind,
                    workload.GetSource(),
@@ -613,15 +736,20 @@ AllReduceSession::BeginWorkload(uint32_t index)
                    m_firstRound + m_dispatcher->GetRound(index),
                    m_dispatcher->GetPosition(index)};
     flight.way = FindLinks(m_network->GetTopology(), workload.path);
-    if (m_data)
+    return flight;
+}
+
+AllReduceSession::Flight
+AllReduceSession::TakeFlight(TransferId transfer)
+{
+    const auto place = m_flights.find(transfer);
+    if (place == m_flights.end())
     {
-        flight.parcel = m_data->Take(workload);
+        return MakeFlight(m_numbers->FindWorkload(transfer)->position); // from another rank
     }
-    NoteRoundBegun(m_dispatcher->GetRound(index));
-    m_applications[flight.flow.source]->NoteStarted(flight.flow);
-    const TransferId transfer = m_nextTransfer++;
-    const auto place = m_flights.emplace(transfer, std::move(flight)).first;
-    Emit(transfer, workload, place->second);
+    Flight flight = std::move(place->second);
+    m_flights.erase(place);
+    return flight;
 }
 
 void
@@ -655,6 +783,11 @@ AllReduceSession::NoteSent(TransferId transfer)
     if (m_isRunning && flight != m_flights.end())
     {
         m_dispatcher->FreePorts(flight->second.index);
+        if (!IsHere(flight->second.flow.target))
+        {
+            m_applications[flight->second.flow.source]->NoteSent(flight->second.flow);
+            m_flights.erase(flight);
+        }
         BeginWorkloads();
     }
 }
@@ -662,14 +795,17 @@ AllReduceSession::NoteSent(TransferId transfer)
 void
 AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
 {
+    if (m_numbers && !m_numbers->FindWorkload(transfer))
+    {
+        NoteBarrierMessage(transfer, data);
+        return;
+    }
     if (m_messages.count(transfer) > 0)
     {
         NoteMessage(transfer);
         return;
     }
-    const auto place = m_flights.find(transfer);
-    Flight flight = std::move(place->second);
-    m_flights.erase(place);
+    Flight flight = TakeFlight(transfer);
     flight.flow.duration = Simulator::Now() - flight.flow.begin;
     m_lastArrival = Simulator::Now();
     const NodeId target = flight.flow.target;
@@ -678,7 +814,12 @@ AllReduceSession::NoteDelivered(TransferId transfer, const Bytes& data)
     m_dispatcher->NoteArrived(index);
     LandArrived();
     BeginWorkloads();
-    if (m_isRunning && m_flights.empty() && m_next.IsExpired())
+    if (m_numbers)
+    {
+        m_isDelivered[transfer] = true;
+        --m_nAwaited;
+    }
+    else if (m_isRunning && m_flights.empty() && m_next.IsExpired())
     {
         NoteNothingInFlight();
     }
@@ -698,6 +839,7 @@ AllReduceSession::LandArrived()
         m_arrivals.erase(place);
         Finish(arrival.flight, arrival.data);
         const uint32_t round = m_dispatcher->GetRound(*index);
+        m_roundTimes[m_firstRound + round].end = Simulator::Now();
         if (m_dispatcher->IsRoundOver(round))
         {
             NoteRoundEnded(round);
@@ -711,13 +853,20 @@ AllReduceSession::Finish(const Flight& flight, const Bytes& data)
     const ChunkId chunk = flight.flow.chunk;
     const NodeId target = flight.flow.target;
     const bool wasFinal = m_state->IsFinal(chunk);
-    m_state->Finish(flight.id);
-    m_ledger->End(flight.entry);
+    m_state->Finish(flight.record.id);
+    m_ledger->End(flight.record.entry);
+    if (m_numbers)
+    {
+        m_records[flight.index].reset();
+    }
     if (m_data)
     {
         m_data->Put(m_dispatcher->Get(flight.index), data);
     }
-    m_applications[flight.flow.source]->NoteSent(flight.flow);
+    if (IsHere(flight.flow.source))
+    {
+        m_applications[flight.flow.source]->NoteSent(flight.flow);
+    }
     m_applications[target]->NoteReceived(flight.flow);
     if (m_state->IsFinal(chunk) && !wasFinal)
     {
@@ -748,7 +897,7 @@ AllReduceSession::NoteRoundBegun(uint32_t round)
 {
     if (m_dispatcher->GetNBegun(round) == 1)
     {
-        m_roundBegins[m_firstRound + round] = Simulator::Now();
+        m_roundTimes[m_firstRound + round].begin = Simulator::Now();
         m_roundStarted(m_firstRound + round);
     }
 }
@@ -757,7 +906,13 @@ void
 AllReduceSession::NoteRoundEnded(uint32_t round)
 {
     const uint32_t number = m_firstRound + round;
-    m_roundDurations[number] = Simulator::Now() - m_roundBegins[number];
+    RoundTimes& times = m_roundTimes[number];
+    if (m_numbers && times.begin > times.end)
+    {
+        return; // No server here took part.
+    }
+    times.end = m_numbers ? times.end : Simulator::Now();
+    m_roundDurations[number] = times.end - times.begin;
     m_roundEnded(number, m_roundDurations[number]);
 }
 
@@ -779,6 +934,7 @@ AllReduceSession::NoteLinkChanged(LinkId link, bool isUp)
         m_dispatcher->Halt();
         LandArrived();
         m_nextRounds.clear();
+        m_isGathering = false;
         m_isHalted = true;
         ++m_epoch;
     }
@@ -802,8 +958,8 @@ AllReduceSession::AbortFlightsOver(LinkId link)
         {
             m_transport->Cancel(flight->first);
         }
-        m_state->Abort(flight->second.id);
-        m_ledger->Abort(flight->second.entry);
+        m_state->Abort(flight->second.record.id);
+        m_ledger->Abort(flight->second.record.entry);
         if (m_data)
         {
             m_data->PutBack(m_dispatcher->Get(flight->second.index),
@@ -832,8 +988,10 @@ AllReduceSession::EndAllReduce()
 {
     m_isRunning = false;
     m_watch.Cancel();
-    const Time duration = Simulator::Now() - m_begin;
-    std::string wrong = m_data ? m_data->FindWrong() : "";
+    const Time end = m_numbers ? m_roundTimes.back().end : Simulator::Now();
+    const Time duration = end - m_begin;
+    std::string wrong =
+        m_data ? m_data->FindWrong([this](NodeId server) { return IsHere(server); }) : "";
     if (wrong.empty() && !m_ledger->IsDone())
     {
         wrong = "the AllReduce is over, but not every contribution is in every sum";
@@ -846,13 +1004,195 @@ AllReduceSession::EndAllReduce()
     m_durations.push_back(duration);
     NS_LOG_INFO("AllReduce " << m_durations.size() << " took " << duration.As(Time::MS));
     m_done(duration);
+    if (m_numbers)
+    {
+        EndAllRanks();
+        return;
+    }
     if (m_durations.size() < m_iterations)
     {
         m_next = Simulator::Schedule(m_computeTime, &AllReduceSession::BeginAllReduce, this);
         return;
     }
+    EndSession();
+}
+
+void
+AllReduceSession::EndSession()
+{
     m_isFinished = true;
     m_finished();
+}
+
+bool
+AllReduceSession::IsHere(NodeId server) const
+{
+    return m_network->IsHere(server);
+}
+
+std::string
+AllReduceSession::DescribeObstacle() const
+{
+    if (m_control != PACKETS || m_sync != BARRIER)
+    {
+        return "several ranks: expected Control Packets and Sync Barrier, because no rank sees all "
+               "servers";
+    }
+    if (m_iterations > 1)
+    {
+        return "several ranks: " + std::to_string(m_iterations) + " iterations, expected 1";
+    }
+    if (m_bytes < m_roots.size())
+    {
+        return "several ranks: " + std::to_string(m_bytes) + " bytes in " +
+               std::to_string(m_roots.size()) + " chunks, expected a byte in each";
+    }
+    if (m_scheduler->GetPlan().empty())
+    {
+        return "several ranks: " + m_scheduler->GetInstanceTypeId().GetName() +
+               " keeps no plan, expected one that all ranks know";
+    }
+    return "";
+}
+
+void
+AllReduceSession::BeginEverywhere()
+{
+    // All that a round sends is taken from what servers have before it, whoever is first.
+    m_records.clear();
+    m_nAwaited = 0;
+    const uint32_t n = m_dispatcher->GetSize();
+    for (uint32_t index = 0; index < n; ++index)
+    {
+        m_records.push_back(Begin(index));
+        m_nAwaited += IsHere(m_dispatcher->Get(index).GetTarget()) ? 1 : 0;
+    }
+    if (n > 0)
+    {
+        const TransferId last = m_numbers->NameWorkload({m_firstRound, n - 1});
+        m_isDelivered.resize(std::max<std::size_t>(m_isDelivered.size(), last + 1));
+    }
+}
+
+void
+AllReduceSession::EndEverywhere()
+{
+    for (std::optional<Record>& record : m_records)
+    {
+        if (record)
+        {
+            m_state->Finish(record->id);
+            m_ledger->End(record->entry);
+        }
+    }
+    m_records.clear();
+    m_flights.clear();
+}
+
+std::optional<IncomingTransfer>
+AllReduceSession::FindIncoming(TransferId transfer)
+{
+    if (!m_numbers || !m_failure.empty())
+    {
+        return std::nullopt;
+    }
+    IncomingTransfer incoming;
+    Path& path = incoming.transfer.path;
+    bool isKept = false;
+    if (const auto place = m_numbers->FindWorkload(transfer))
+    {
+        while (m_isRunning && place->round >= m_firstRound + m_dispatcher->GetNRounds())
+        {
+            NoteBarrierOver();
+        }
+        const Workload workload = m_numbers->Get(*place);
+        path.assign(workload.path.begin(), workload.path.end());
+        incoming.transfer.bytes = GetChunkBytes(workload.chunk);
+        isKept = m_verifyData;
+    }
+    else
+    {
+        const TokenBarrier::Message message = m_numbers->FindMessage(transfer);
+        while (m_isRunning && message.phase > m_barrier->GetPhase())
+        {
+            NoteBarrierOver();
+        }
+        path = m_barrier->GetPath(message);
+        incoming.transfer.bytes = MESSAGE_BYTES;
+        isKept = !m_isRunning;
+    }
+    incoming.transfer.id = transfer;
+    incoming.transfer.rateBps = ComputePathTiming(m_network->GetTopology(), path, 0).slowestBps;
+    incoming.transfer.payload = isKept ? std::make_shared<const Bytes>() : nullptr;
+    incoming.isDelivered = transfer < m_isDelivered.size() && m_isDelivered[transfer];
+    return incoming;
+}
+
+void
+AllReduceSession::NoteBarrierMessage(TransferId transfer, const Bytes& data)
+{
+    m_isDelivered.resize(std::max<std::size_t>(m_isDelivered.size(), transfer + 1));
+    m_isDelivered[transfer] = true;
+    m_lastArrival = Simulator::Now();
+    if (!m_failure.empty())
+    {
+        return;
+    }
+    if (!m_isRunning && !m_stopText)
+    {
+        m_stopText = std::make_shared<const Bytes>(data);
+        StopAt(ReadTime(data));
+    }
+    m_barrier->Arrive(m_numbers->FindMessage(transfer));
+}
+
+void
+AllReduceSession::EndAllRanks()
+{
+    if (IsHere(TokenBarrier::ROOT))
+    {
+        const Time stop = Simulator::Now() + GetEndMargin();
+        m_stopText = std::make_shared<const Bytes>(WriteTime(stop));
+        StopAt(stop);
+    }
+    m_barrier->ReleaseAll();
+}
+
+void
+AllReduceSession::StopAt(Time stop)
+{
+    // The same time everywhere: ranks that stopped earlier would let the others wait for them.
+    const Time wait = std::max(Time(0), stop - Simulator::Now());
+    m_next = Simulator::Schedule(wait, &AllReduceSession::EndSession, this);
+}
+
+Time
+AllReduceSession::GetEndMargin() const
+{
+    constexpr double MANY = 8; // Other messages and frames can be in the way.
+    const Topology& topology = m_network->GetTopology();
+    double longest = 0;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        double seconds = 0;
+        for (const Path& path : m_barrier->GetPathsTo(server))
+        {
+            const auto timing = ComputePathTiming(topology, path, 8.0 * m_network->GetMtu());
+            seconds += timing.frame + timing.propagation;
+        }
+        longest = std::max(longest, seconds);
+    }
+    // So long lost messages are sent again. Null messages cost something for each moment, though.
+    const Time patience = m_transport->GetLongestSilence();
+    return (UsesNullMessages() ? std::min<Time>(patience, MilliSeconds(100)) : patience) +
+           Seconds(MANY * longest);
+}
+
+bool
+AllReduceSession::AwaitsOthers() const
+{
+    return m_numbers &&
+           (m_isGathering ? m_transport->DescribePreparation().empty() : m_nAwaited == 0);
 }
 
 Time
@@ -870,8 +1210,12 @@ AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
     const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
-    const Time begin =
-        isWaitingForLink ? Simulator::Now() : Max(m_lastArrival, m_transport->GetLastArrival());
+    // Ranks whose servers take no part in a round hear nothing of it.
+    constexpr int64_t LONG = 1000;
+    const bool awaitsOthers = AwaitsOthers() && Simulator::Now() - m_lastArrival < patience * LONG;
+    const Time begin = isWaitingForLink || awaitsOthers
+                           ? Simulator::Now()
+                           : Max(m_lastArrival, m_transport->GetLastArrival());
     const Time end = begin + patience;
     if (Simulator::Now() < end)
     {
@@ -904,6 +1248,10 @@ AllReduceSession::DescribeStuck() const
         text << (n > 1 ? "; " : "") << Describe(workload) << " from server " << workload.GetSource()
              << " to server " << workload.GetTarget() << " ("
              << m_transport->DescribeProgress(transfer) << ")";
+    }
+    if (m_flights.empty() && m_numbers)
+    {
+        text << m_nAwaited << " workloads of other ranks have not arrived";
     }
     return text.str();
 }
@@ -969,6 +1317,18 @@ const std::vector<Time>&
 AllReduceSession::GetRoundDurations() const
 {
     return m_roundDurations;
+}
+
+const std::vector<AllReduceSession::RoundTimes>&
+AllReduceSession::GetRoundTimes() const
+{
+    return m_roundTimes;
+}
+
+Time
+AllReduceSession::GetBegin() const
+{
+    return m_begin;
 }
 
 uint32_t

@@ -30,6 +30,7 @@ namespace ns3::allreduce
 class ContributionLedger;
 class RoundProver;
 class TokenBarrier;
+class TransferNumbers;
 class WorkloadDispatcher;
 
 /**
@@ -55,6 +56,11 @@ class WorkloadDispatcher;
  * fails if none is. If nothing arrives for too long, the scheduler does not
  * know how to go on, or what it hands out is not correct, the session fails; it then says why
  * (GetFailure) and does nothing more.
+ *
+ * Where several ranks simulate the network, each has a session for the servers that it simulates.
+ * All have the same plan, and servers act on what they know: their part of it, what has arrived,
+ * and tokens. So Control is PACKETS there and Sync BARRIER, there is one AllReduce, and no link
+ * breaks. A rank knows that a round is over everywhere when something of the next one comes in.
  */
 class AllReduceSession : public Object
 {
@@ -113,6 +119,13 @@ class AllReduceSession : public Object
      */
     typedef void (*FailedTracedCallback)(const std::string& reason);
 
+    /// When a round was, as far as this rank knows.
+    struct RoundTimes
+    {
+        Time begin{Time::Max()}; //!< when the first workload began that a server here sends
+        Time end;                //!< when the last one landed that a server here receives
+    };
+
     /// @return the type
     static TypeId GetTypeId();
 
@@ -162,6 +175,12 @@ class AllReduceSession : public Object
     /// @return how long each round of the last AllReduce took
     const std::vector<Time>& GetRoundDurations() const;
 
+    /// @return when each round of the last AllReduce was
+    const std::vector<RoundTimes>& GetRoundTimes() const;
+
+    /// @return when the last AllReduce began, as far as this rank knows; server 0 begins it
+    Time GetBegin() const;
+
     /// @return how often what was left was planned anew, because links broke or were mended
     uint32_t GetNReplans() const;
 
@@ -199,12 +218,18 @@ class AllReduceSession : public Object
     void DoDispose() override;
 
   private:
+    /// A workload's names where it is written down that it has begun.
+    struct Record
+    {
+        AllReduceState::FlightId id; //!< at the state
+        uint64_t entry;              //!< at the ledger
+    };
+
     /// A workload that has begun and not ended.
     struct Flight
     {
         uint32_t index;                  //!< its index at the dispatcher
-        AllReduceState::FlightId id;     //!< its name at the state
-        uint64_t entry;                  //!< its name at the ledger
+        Record record;                   //!< its names at state and ledger
         AllReduceFlow flow;              //!< what can be watched
         std::vector<DirectedLinkId> way; //!< the links it crosses
         AllReduceData::Parcel parcel;    //!< what it carries, if that matters
@@ -233,6 +258,8 @@ class AllReduceSession : public Object
     std::vector<WorkloadList> AskScheduler();
     std::vector<TransferPlan> FindFirstTransfers() const;
     void AddFirstMessages(std::vector<TransferPlan>& transfers) const;
+    void NotePrepared(NodeId server);
+    void NoteBarrierOver();
     void BeginRounds();
     void PlanBarrier();
     void BeginBarrier(const WorkloadList& round);
@@ -240,6 +267,7 @@ class AllReduceSession : public Object
     void GiveGrants();
     void SendGrant(uint32_t index);
     void SendMessage(const Path& path, std::function<void()> arrive);
+    void SendMessageBytes(TransferId transfer, const Path& path);
     void NoteMessage(TransferId transfer);
     void DropMessagesOver(LinkId link);
     void NoteNothingInFlight();
@@ -247,6 +275,9 @@ class AllReduceSession : public Object
     bool UsesMessages() const;
     void BeginWorkloads();
     void BeginWorkload(uint32_t index);
+    Record Begin(uint32_t index);
+    Flight MakeFlight(uint32_t index);
+    Flight TakeFlight(TransferId transfer);
     void Emit(TransferId transfer, const Workload& workload, const Flight& flight);
     void DeliverEmpty(TransferId transfer);
     void NoteSent(TransferId transfer);
@@ -259,11 +290,24 @@ class AllReduceSession : public Object
     void NoteRoundBegun(uint32_t round);
     void NoteRoundEnded(uint32_t round);
     void EndAllReduce();
+    void EndSession();
     void CheckProgress();
     void Fail(const std::string& reason);
     Time GetPatience() const;
+    bool IsHere(NodeId server) const;
+    bool AwaitsOthers() const;
     std::string DescribeStuck() const;
     std::string DescribeCutOff() const;
+
+    // Where several ranks simulate the network
+    std::string DescribeObstacle() const;
+    void BeginEverywhere();
+    void EndEverywhere();
+    std::optional<IncomingTransfer> FindIncoming(TransferId transfer);
+    void NoteBarrierMessage(TransferId transfer, const Bytes& data);
+    void EndAllRanks();
+    void StopAt(Time stop);
+    Time GetEndMargin() const;
 
     uint64_t m_bytes{0};      //!< attribute Bytes
     Sync m_sync{BARRIER};     //!< attribute Sync
@@ -298,10 +342,13 @@ class AllReduceSession : public Object
     std::vector<uint32_t> m_nSums;                    //!< by server: final sums it has
     TransferId m_nextTransfer{0};                     //!< its name
     uint32_t m_firstRound{0};                         //!< number of the dispatcher's first round
-    std::vector<Time> m_roundBegins;                  //!< by round
+    std::vector<RoundTimes> m_roundTimes;             //!< by round
     std::vector<Time> m_roundDurations;               //!< by round
     bool m_isRunning{false};                          //!< an AllReduce is under way
     bool m_isPrepared{false};                         //!< the transport knows the paths
+    bool m_isGathering{false};                        //!< servers say when they are prepared
+    bool m_hasGathered{false};                        //!< so server 0 begins the first round
+    uint32_t m_nPrepared{0};                          //!< servers that are
     bool m_hasBegun{false};                           //!< the clock of the present AllReduce runs
     bool m_isFinished{false};                         //!< all have come to their end
     bool m_isCutOff{false};                           //!< servers cannot reach each other
@@ -312,6 +359,13 @@ class AllReduceSession : public Object
     std::vector<Time> m_durations;                    //!< see GetDurations
     uint32_t m_nAborted{0};                           //!< see GetNAborted
     std::string m_failure;                            //!< see GetFailure
+
+    // Where several ranks simulate the network
+    std::unique_ptr<TransferNumbers> m_numbers;   //!< names of transfers; none in one process
+    std::vector<std::optional<Record>> m_records; //!< by index: begun and not ended
+    std::vector<bool> m_isDelivered;              //!< by transfer: from another rank, or a message
+    uint32_t m_nAwaited{0};                       //!< workloads to servers here in this round
+    std::shared_ptr<const Bytes> m_stopText;      //!< what tells others when to stop
 
     TracedCallback<uint32_t> m_roundStarted;     //!< the first workload of a round begins
     TracedCallback<uint32_t, Time> m_roundEnded; //!< the last workload of a round has arrived

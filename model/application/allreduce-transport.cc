@@ -74,6 +74,7 @@ AllReduceTransport::DoOpen()
 void
 AllReduceTransport::DoDispose()
 {
+    m_findIncoming = nullptr;
     m_sent = SentCallback();
     m_delivered = DeliveredCallback();
     m_network = nullptr;
@@ -81,11 +82,17 @@ AllReduceTransport::DoDispose()
 }
 
 void
+AllReduceTransport::SetIncomingFinder(IncomingFinder find)
+{
+    m_findIncoming = std::move(find);
+}
+
+bool
 AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers,
                             bool all,
                             ReadyCallback ready)
 {
-    ready();
+    return false;
 }
 
 std::string

@@ -12,7 +12,9 @@
 #include "ns3/object.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,14 @@ struct Transfer
     uint64_t bytes{0};                    //!< how many, 1 or more
     uint64_t rateBps{0};                  //!< what the plan gives it of the links on its path
     std::shared_ptr<const Bytes> payload; //!< the bytes; none: any bytes will do
+};
+
+/// @ingroup allreduce
+/// A transfer that a server of another rank sends to one that is simulated here.
+struct IncomingTransfer
+{
+    Transfer transfer;       //!< what it is; any payload stands for one that is to be kept
+    bool isDelivered{false}; //!< all of it has arrived before
 };
 
 /// @ingroup allreduce
@@ -102,8 +112,10 @@ class AllReduceTransport : public Object
     using SentCallback = Callback<void, TransferId>;
     /// All of a transfer's bytes have arrived; they are empty if any bytes would do.
     using DeliveredCallback = Callback<void, TransferId, const Bytes&>;
-    /// What was to be got ready is ready.
-    using ReadyCallback = Callback<void>;
+    /// What a server was to get ready is ready.
+    using ReadyCallback = Callback<void, NodeId>;
+    /// Finds out what is coming from another rank; none if it can be ignored.
+    using IncomingFinder = std::function<std::optional<IncomingTransfer>(TransferId)>;
 
     /// @return the type
     static TypeId GetTypeId();
@@ -116,6 +128,14 @@ class AllReduceTransport : public Object
      * @param delivered told when everything has arrived; at that moment also counts as sent
      */
     void Open(Ptr<AllReduceNetwork> network, SentCallback sent, DeliveredCallback delivered);
+
+    /**
+     * Several ranks simulate the network: each sends for its own servers, and finds out what others
+     * send to these.
+     *
+     * @param find asked when something unknown comes in
+     */
+    void SetIncomingFinder(IncomingFinder find);
 
     /**
      * Begin a transfer.
@@ -145,9 +165,10 @@ class AllReduceTransport : public Object
      *
      * @param transfers what is to be sent first along each path
      * @param all whether to get ready for all of them, or as far as it pays for each by itself
-     * @param ready told when all is ready, at once if there is nothing to be done
+     * @param ready told of each server that is ready, unless there is nothing to be done anywhere
+     * @return whether there is something to be done
      */
-    virtual void Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready);
+    virtual bool Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready);
 
     /// @return what Prepare still waits for, as "no connection along 0-4-1"; "" if for nothing
     virtual std::string DescribePreparation() const;
@@ -201,6 +222,7 @@ class AllReduceTransport : public Object
     /// Something has arrived.
     void NoteArrival();
 
+    IncomingFinder m_findIncoming; //!< finds out what other ranks send; none: there are none
     SentCallback m_sent;           //!< told when a sender has sent everything
     DeliveredCallback m_delivered; //!< told when everything has arrived
 

@@ -189,15 +189,7 @@ void
 DatagramTransport::Send(const Transfer& transfer)
 {
     NS_LOG_FUNCTION(this << transfer.id << FormatPath(transfer.path) << transfer.bytes);
-    auto flow = std::make_unique<Flow>();
-    flow->transfer = transfer;
-    flow->forth = MakeRoute(transfer.path);
-    flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
-    flow->format = GetFrameFormat(transfer.path.size() - 1, GetMtu());
-    flow->nPackets = (transfer.bytes + flow->format.payload - 1) / flow->format.payload;
-    flow->arrived.resize(flow->nPackets, false);
-    flow->data.resize(transfer.payload ? transfer.bytes : 0);
-    SetTimes(*flow);
+    auto flow = MakeFlow(transfer);
     flow->lastNews = Simulator::Now();
     flow->timer =
         Simulator::Schedule(flow->timeout, &DatagramTransport::CheckNews, this, transfer.id);
@@ -219,6 +211,21 @@ Time
 DatagramTransport::Flow::GetInterval(uint64_t payload) const
 {
     return Seconds(8.0 * format.GetWireBytes(payload) / transfer.rateBps);
+}
+
+std::unique_ptr<DatagramTransport::Flow>
+DatagramTransport::MakeFlow(const Transfer& transfer)
+{
+    auto flow = std::make_unique<Flow>();
+    flow->transfer = transfer;
+    flow->forth = MakeRoute(transfer.path);
+    flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
+    flow->format = GetFrameFormat(transfer.path.size() - 1, GetMtu());
+    flow->nPackets = (transfer.bytes + flow->format.payload - 1) / flow->format.payload;
+    flow->arrived.resize(flow->nPackets, false);
+    flow->data.resize(transfer.payload ? transfer.bytes : 0);
+    SetTimes(*flow);
+    return flow;
 }
 
 void
@@ -323,19 +330,53 @@ DatagramTransport::SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd)
 void
 DatagramTransport::Receive(const DatagramHeader& header, Ptr<Packet> packet)
 {
-    const auto flow = m_flows.find(header.transfer);
-    if (header.session != m_sessionNumber || flow == m_flows.end())
+    Flow* const flow = header.session == m_sessionNumber ? FindFlow(header) : nullptr;
+    if (!flow)
     {
         return; // What was on the way when its transfer was cancelled.
     }
     if (header.kind == DatagramHeader::ACK)
     {
-        ReceiveAck(*flow->second, header);
+        ReceiveAck(*flow, header);
     }
     else
     {
-        ReceiveData(*flow->second, header, packet);
+        ReceiveData(*flow, header, packet);
     }
+}
+
+DatagramTransport::Flow*
+DatagramTransport::FindFlow(const DatagramHeader& header)
+{
+    const auto place = m_flows.find(header.transfer);
+    if (place != m_flows.end())
+    {
+        return place->second.get();
+    }
+    if (!m_findIncoming || header.kind == DatagramHeader::ACK)
+    {
+        return nullptr;
+    }
+    const auto incoming = m_findIncoming(header.transfer);
+    if (!incoming)
+    {
+        return nullptr;
+    }
+    auto flow = MakeFlow(incoming->transfer);
+    if (incoming->isDelivered)
+    {
+        // The sender has not heard that all of it has arrived.
+        flow->firstMissing = flow->nPackets;
+        SendAck(*flow, 0, 0);
+        return nullptr;
+    }
+    return (m_flows[header.transfer] = std::move(flow)).get();
+}
+
+bool
+DatagramTransport::IsFromElsewhere(const Flow& flow) const
+{
+    return !GetNetwork().IsHere(flow.transfer.path.front());
 }
 
 void
@@ -364,7 +405,12 @@ DatagramTransport::ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Pac
     if (isNew && isComplete)
     {
         const Bytes data = std::move(flow.data);
-        m_delivered(flow.transfer.id, data);
+        const TransferId id = flow.transfer.id;
+        if (IsFromElsewhere(flow))
+        {
+            Erase(id); // Its acknowledgements come to another rank.
+        }
+        m_delivered(id, data);
     }
 }
 

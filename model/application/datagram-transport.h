@@ -178,6 +178,8 @@ class DatagramTransport : public AllReduceTransport
     /// @return whether packets carry their path in the header
     virtual bool IsPathInHeader() const = 0;
 
+    std::unique_ptr<Flow> MakeFlow(const Transfer& transfer);
+    Flow* FindFlow(const DatagramHeader& header);
     void SetTimes(Flow& flow);
     void SetTimesForFrames(Flow& flow, double frameBits) const;
     Time FindTurn(const Flow& flow);
@@ -190,6 +192,7 @@ class DatagramTransport : public AllReduceTransport
     uint32_t FindGapEnd(const Flow& flow) const;
     void CheckNews(TransferId id);
     void Erase(TransferId id);
+    bool IsFromElsewhere(const Flow& flow) const;
 
     uint32_t m_sessionNumber;                                      //!< see GetSessionNumber
     uint32_t m_ackEvery{8};                                        //!< attribute AckEvery

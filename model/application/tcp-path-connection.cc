@@ -27,6 +27,7 @@ namespace ns3::allreduce
 {
 
 NS_OBJECT_ENSURE_REGISTERED(PacedTcpSocket);
+NS_OBJECT_ENSURE_REGISTERED(TransferTag);
 
 namespace
 {
@@ -99,19 +100,68 @@ PacedTcpSocket::GetNUnsent() const
     return m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence);
 }
 
-TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
-                                     const Path& path,
-                                     Settings settings,
-                                     Callbacks callbacks)
-    : m_settings(settings),
-      m_callbacks(callbacks),
-      m_slowestBps(ComputePathTiming(network.GetTopology(), path, 0).slowestBps)
+TypeId
+TransferTag::GetTypeId()
 {
-    Connect(network, path);
+    static TypeId tid = TypeId("ns3::allreduce::TransferTag")
+                            .SetParent<Tag>()
+                            .SetGroupName("AllReduce")
+                            .AddConstructor<TransferTag>();
+    return tid;
+}
+
+TypeId
+TransferTag::GetInstanceTypeId() const
+{
+    return GetTypeId();
+}
+
+uint32_t
+TransferTag::GetSerializedSize() const
+{
+    return sizeof(transfer);
 }
 
 void
-TcpPathConnection::SetUp(Ptr<Socket> socket) const
+TransferTag::Serialize(TagBuffer buffer) const
+{
+    buffer.WriteU32(transfer);
+}
+
+void
+TransferTag::Deserialize(TagBuffer buffer)
+{
+    transfer = buffer.ReadU32();
+}
+
+void
+TransferTag::Print(std::ostream& os) const
+{
+    os << "transfer=" << transfer;
+}
+
+TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
+                                     const Path& path,
+                                     Settings settings,
+                                     Callbacks callbacks,
+                                     Ends ends)
+    : m_settings(settings),
+      m_callbacks(callbacks),
+      m_ends(ends),
+      m_slowestBps(ComputePathTiming(network.GetTopology(), path, 0).slowestBps)
+{
+    if (m_ends.hasReceiver)
+    {
+        Listen(network, path);
+    }
+    if (m_ends.hasSender)
+    {
+        Connect(network, path);
+    }
+}
+
+void
+TcpPathConnection::SetUp(Ptr<Socket> socket, uint16_t port) const
 {
     socket->SetAttribute("SegmentSize", UintegerValue(m_settings.segment));
     socket->SetAttribute("DelAckCount", UintegerValue(m_settings.ackEvery));
@@ -132,22 +182,37 @@ TcpPathConnection::SetUp(Ptr<Socket> socket) const
                          TimeValue(std::max(connect.Get(), m_settings.leastTimeout)));
     socket->SetAttribute("ConnCount", UintegerValue(m_settings.nAttempts));
     socket->SetAttribute("DataRetries", UintegerValue(m_settings.nAttempts));
-    socket->Bind();
+    if (port == 0)
+    {
+        socket->Bind();
+    }
+    else
+    {
+        socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), port));
+    }
+}
+
+void
+TcpPathConnection::Listen(AllReduceNetwork& network, const Path& path)
+{
+    // A socket that is being accepted keeps the callback of the listener, even after Close.
+    const Ptr<TcpPathConnection> self(this);
+    m_listener = Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
+    SetUp(m_listener, m_ends.receiverPort);
+    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                  MakeCallback(&TcpPathConnection::Accept, self));
+    m_listener->Listen();
+    if (!m_ends.hasSender)
+    {
+        network.PinFlow(path, TcpL4Protocol::PROT_NUMBER, m_ends.senderPort, m_ends.receiverPort);
+    }
 }
 
 void
 TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 {
-    // A socket that is being accepted keeps the callback of the listener, even after Close.
-    const Ptr<TcpPathConnection> self(this);
-    m_listener = Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
-    SetUp(m_listener);
-    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                                  MakeCallback(&TcpPathConnection::Accept, self));
-    m_listener->Listen();
-
     m_sender = PacedTcpSocket::Make(network.GetNode(path.front()));
-    SetUp(m_sender);
+    SetUp(m_sender, m_ends.senderPort);
     if (m_settings.isPaced)
     {
         m_sender->SetPacingRate(m_slowestBps);
@@ -157,7 +222,7 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
     m_sender->SetSendCallback(MakeCallback(&TcpPathConnection::Write, this));
     m_sender->SetRecvCallback(MakeCallback(&TcpPathConnection::ReadHello, this));
 
-    const uint16_t port = GetLocalPort(m_listener);
+    const uint16_t port = m_ends.hasReceiver ? GetLocalPort(m_listener) : m_ends.receiverPort;
     network.PinFlow(path, TcpL4Protocol::PROT_NUMBER, GetLocalPort(m_sender), port);
     m_sender->Connect(InetSocketAddress(network.GetServerAddress(path.back()), port));
 }
@@ -172,7 +237,7 @@ TcpPathConnection::Accept(Ptr<Socket> socket, const Address& from)
     }
     m_receiver = socket;
     m_receiver->SetRecvCallback(MakeCallback(&TcpPathConnection::Read, this));
-    if (!m_callbacks.ready.IsNull())
+    if (m_settings.isAhead)
     {
         // A SYN cannot say how large the receiver's window is; the first segment after it does.
         m_receiver->Send(Create<Packet>(1));
@@ -201,7 +266,7 @@ TcpPathConnection::ReadHello(Ptr<Socket> socket)
     if (socket->Recv() && !m_callbacks.ready.IsNull())
     {
         const auto ready = m_callbacks.ready;
-        m_callbacks.ready = AllReduceTransport::ReadyCallback();
+        m_callbacks.ready = Callback<void>();
         ready();
     }
 }
@@ -320,6 +385,12 @@ TcpPathConnection::WriteSome(Item& item)
     const auto& payload = item.transfer.payload;
     const Ptr<Packet> packet =
         payload ? Create<Packet>(payload->data() + item.written, size) : Create<Packet>(size);
+    if (!m_ends.hasReceiver)
+    {
+        TransferTag tag;
+        tag.transfer = item.transfer.id;
+        packet->AddByteTag(tag);
+    }
     const int sent = m_sender->Send(packet, 0);
     return std::max(sent, 0);
 }
@@ -345,10 +416,29 @@ TcpPathConnection::TellSent()
     {
         UpdateRate();
     }
+    if (!m_ends.hasReceiver)
+    {
+        ForgetSent();
+    }
     for (const TransferId id : done)
     {
         m_callbacks.sent(id);
     }
+}
+
+void
+TcpPathConnection::ForgetSent()
+{
+    // Where both ends are here, what has arrived is forgotten.
+    m_items.remove_if([](const Item& item) { return item.isSent; });
+    uint64_t nUnsent = m_sender->GetNUnsent();
+    std::size_t nKept = 0;
+    while (nKept < m_stream.size() && nUnsent > 0)
+    {
+        nUnsent -= std::min<uint64_t>(nUnsent, (m_stream.rbegin() + nKept)->size);
+        ++nKept;
+    }
+    m_stream.erase(m_stream.begin(), m_stream.end() - nKept);
 }
 
 void
@@ -370,12 +460,38 @@ void
 TcpPathConnection::Store(Ptr<Packet> packet)
 {
     m_callbacks.arrived();
+    if (!m_ends.hasSender)
+    {
+        StoreTagged(packet);
+        return;
+    }
     uint32_t offset = 0;
     while (offset < packet->GetSize() && !m_stream.empty())
     {
         const uint32_t size = std::min(packet->GetSize() - offset, m_stream.front().size);
         StorePiece(packet, offset, size);
         offset += size;
+    }
+}
+
+void
+TcpPathConnection::StoreTagged(Ptr<Packet> packet)
+{
+    ByteTagIterator tags = packet->GetByteTagIterator();
+    while (tags.HasNext())
+    {
+        const ByteTagIterator::Item place = tags.Next();
+        if (place.GetTypeId() != TransferTag::GetTypeId())
+        {
+            continue;
+        }
+        TransferTag tag;
+        place.GetTag(tag);
+        const auto item = FindItem(tag.transfer);
+        if (item != m_items.end())
+        {
+            StoreIn(item, packet, place.GetStart(), place.GetEnd() - place.GetStart());
+        }
     }
 }
 
@@ -388,14 +504,42 @@ TcpPathConnection::StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size
         m_stream.pop_front();
         return;
     }
-    const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
-        return candidate.transfer.id == piece.transfer;
-    });
+    const auto item = FindItem(piece.transfer);
     piece.size -= size;
     if (piece.size == 0)
     {
         m_stream.pop_front();
     }
+    StoreIn(item, packet, offset, size);
+}
+
+std::list<TcpPathConnection::Item>::iterator
+TcpPathConnection::FindItem(TransferId id)
+{
+    const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
+        return candidate.transfer.id == id;
+    });
+    if (item != m_items.end() || m_ends.hasSender)
+    {
+        return item;
+    }
+    const auto incoming = m_callbacks.find(id);
+    if (!incoming)
+    {
+        return m_items.end();
+    }
+    Item added;
+    added.transfer = incoming->transfer;
+    added.data.resize(added.transfer.payload ? added.transfer.bytes : 0);
+    return m_items.insert(m_items.end(), std::move(added));
+}
+
+void
+TcpPathConnection::StoreIn(std::list<Item>::iterator item,
+                           Ptr<Packet> packet,
+                           uint32_t offset,
+                           uint32_t size)
+{
     if (item->transfer.payload)
     {
         packet->CreateFragment(offset, size)->CopyData(item->data.data() + item->received, size);
@@ -430,7 +574,7 @@ TcpPathConnection::Release()
     m_writing.Cancel();
     m_items.clear();
     m_stream.clear();
-    m_callbacks.ready = AllReduceTransport::ReadyCallback();
+    m_callbacks.ready = Callback<void>();
     for (const auto& socket : std::array<Ptr<Socket>, 3>{m_sender, m_receiver, m_listener})
     {
         if (socket)

@@ -11,6 +11,7 @@
 #include "ns3/node.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/socket.h"
+#include "ns3/tag.h"
 #include "ns3/tcp-socket-base.h"
 
 #include <deque>
@@ -54,7 +55,26 @@ class PacedTcpSocket : public TcpSocketBase
 /**
  * @ingroup allreduce
  *
- * @brief A TCP connection along one path.
+ * @brief Says whose bytes these are, where the receiver is simulated by another rank.
+ */
+class TransferTag : public Tag
+{
+  public:
+    TransferId transfer{0}; //!< the transfer
+
+    /// @return the type
+    static TypeId GetTypeId();
+    TypeId GetInstanceTypeId() const override;
+    uint32_t GetSerializedSize() const override;
+    void Serialize(TagBuffer buffer) const override;
+    void Deserialize(TagBuffer buffer) override;
+    void Print(std::ostream& os) const override;
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A TCP connection along one path, or the end of it that this rank simulates.
  *
  * Transfers that are under way together share it, segment by segment, as their rates are to each
  * other; the connection then is as fast as they are together.
@@ -67,8 +87,18 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     {
         AllReduceTransport::SentCallback sent;           //!< the sender is done
         AllReduceTransport::DeliveredCallback delivered; //!< everything has arrived
-        AllReduceTransport::ReadyCallback ready; //!< the connection is open and its window known
-        Callback<void> arrived;                  //!< something has arrived
+        Callback<void> ready;                            //!< open, and its window is known
+        Callback<void> arrived;                          //!< something has arrived
+        AllReduceTransport::IncomingFinder find;         //!< see SetIncomingFinder
+    };
+
+    /// Which ends there are.
+    struct Ends
+    {
+        bool hasSender{true};     //!< the sender is simulated here
+        bool hasReceiver{true};   //!< the receiver is simulated here
+        uint16_t senderPort{0};   //!< the sender's port; 0: any, as both ends are here
+        uint16_t receiverPort{0}; //!< the receiver's port; 0: any
     };
 
     /// What the sockets are told.
@@ -82,6 +112,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         uint32_t nAttempts;   //!< how often in a row it is
         double dataShare;     //!< of data in what a full segment takes on the wire
         bool isPaced;         //!< keep to the transfers' rates
+        bool isAhead;         //!< opened before it is needed: the receiver says hello first
     };
 
     /**
@@ -90,12 +121,14 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
      * @param network the network
      * @param path from the sending to the receiving server
      * @param settings what the sockets are told
-     * @param callbacks told about transfers; if ready is set, the receiver says hello first
+     * @param callbacks told about transfers
+     * @param ends which ends there are
      */
     TcpPathConnection(AllReduceNetwork& network,
                       const Path& path,
                       Settings settings,
-                      Callbacks callbacks);
+                      Callbacks callbacks,
+                      Ends ends);
 
     /**
      * Send a transfer beside those that are already under way.
@@ -139,8 +172,9 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
         uint32_t size;       //!< how many
     };
 
+    void Listen(AllReduceNetwork& network, const Path& path);
     void Connect(AllReduceNetwork& network, const Path& path);
-    void SetUp(Ptr<Socket> socket) const;
+    void SetUp(Ptr<Socket> socket, uint16_t port) const;
     void Accept(Ptr<Socket> socket, const Address& from);
     void Opened(Ptr<Socket> socket);
     void ReadHello(Ptr<Socket> socket);
@@ -148,14 +182,22 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();
+    void ForgetSent();
     double FindServedTime() const;
     void UpdateRate();
     void Read(Ptr<Socket> socket);
     void Store(Ptr<Packet> packet);
+    void StoreTagged(Ptr<Packet> packet);
     void StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size);
+    std::list<Item>::iterator FindItem(TransferId id);
+    void StoreIn(std::list<Item>::iterator item,
+                 Ptr<Packet> packet,
+                 uint32_t offset,
+                 uint32_t size);
 
     Settings m_settings;          //!< what the sockets are told
     Callbacks m_callbacks;        //!< told about transfers
+    Ends m_ends;                  //!< which ends there are
     uint64_t m_slowestBps;        //!< of the links on the path
     std::list<Item> m_items;      //!< transfers in the order in which they came
     std::deque<Piece> m_stream;   //!< what was written and has not arrived

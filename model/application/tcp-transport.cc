@@ -15,6 +15,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -110,7 +113,7 @@ class TcpTransport : public AllReduceTransport
         Ptr<TcpPathConnection>& connection = m_connections[transfer.path];
         if (!connection)
         {
-            connection = Connect(transfer.path, ReadyCallback());
+            connection = Connect(transfer.path, false);
         }
         connection->Send(transfer);
     }
@@ -145,22 +148,33 @@ class TcpTransport : public AllReduceTransport
         return connection == m_connections.end() ? "" : connection->second->DescribeProgress(id);
     }
 
-    void Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready) override
+    bool Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready) override
     {
         NS_LOG_FUNCTION(this << transfers.size() << all);
+        const Topology& topology = GetNetwork().GetTopology();
         m_ready = ready;
-        m_nAwaited = 1;
+        m_nAwaited.assign(topology.GetNServers(), 0);
+        std::set<Path> ahead;
         for (const TransferPlan& transfer : transfers)
         {
-            const bool pays = IsConnectedAhead(GetNetwork().GetTopology(), GetMtu(), transfer);
-            if ((all || pays) && m_connections.count(transfer.path) == 0)
+            if (all || IsConnectedAhead(topology, GetMtu(), transfer))
             {
-                ++m_nAwaited;
-                m_connections[transfer.path] =
-                    Connect(transfer.path, MakeCallback(&TcpTransport::NoteReady, this));
+                ahead.insert(transfer.path);
             }
         }
-        NoteReady();
+        NamePorts(transfers);
+        for (const TransferPlan& transfer : transfers)
+        {
+            PreparePath(transfer.path, ahead.count(transfer.path) > 0);
+        }
+        for (NodeId server = 0; server < topology.GetNServers() && !ahead.empty(); ++server)
+        {
+            if (GetNetwork().IsHere(server) && m_nAwaited[server] == 0)
+            {
+                ready(server);
+            }
+        }
+        return !ahead.empty();
     }
 
     std::string DescribePreparation() const override
@@ -311,10 +325,59 @@ class TcpTransport : public AllReduceTransport
         return GetConnectSeconds(topology, mtu, transfer) > m_connectAhead * seconds;
     }
 
-    /// @return a new connection @param ready told when it is open, if that is waited for
-    Ptr<TcpPathConnection> Connect(const Path& path, ReadyCallback ready)
+    /// Give connections between ranks ports that both ends know.
+    void NamePorts(const std::vector<TransferPlan>& transfers)
+    {
+        constexpr uint32_t FIRST_PORT = 1024;
+        constexpr uint32_t LAST_PORT = 49151; // ns-3 takes others where it is free to
+        std::vector<uint32_t> next(GetNetwork().GetTopology().GetNServers(), FIRST_PORT);
+        for (std::size_t i = 0; i < transfers.size() && GetNetwork().IsDistributed(); ++i)
+        {
+            const Path& path = transfers[i].path;
+            if (m_ports.count(path) == 0)
+            {
+                const uint32_t senderPort = next[path.front()]++;
+                const uint32_t receiverPort = next[path.back()]++;
+                NS_ABORT_MSG_IF(std::max(senderPort, receiverPort) > LAST_PORT,
+                                "several ranks: more connections at a server than the "
+                                    << LAST_PORT - FIRST_PORT + 1 << " that have a port");
+                m_ports[path] = {static_cast<uint16_t>(senderPort),
+                                 static_cast<uint16_t>(receiverPort)};
+            }
+        }
+    }
+
+    /// Do what can be done for a path before it is used. @param isAhead it is worth a connection
+    void PreparePath(const Path& path, bool isAhead)
+    {
+        const bool sendsHere = GetNetwork().IsHere(path.front());
+        const bool isAwaited = GetNetwork().IsHere(path.back()) && !sendsHere;
+        if (m_connections.count(path) > 0 || !(isAwaited || (isAhead && sendsHere)))
+        {
+            return;
+        }
+        m_nAwaited[path.front()] += sendsHere ? 1 : 0;
+        m_connections[path] = Connect(path, isAhead);
+    }
+
+    /// @return which ends of a path are here
+    TcpPathConnection::Ends FindEnds(const Path& path) const
+    {
+        const bool hasSender = GetNetwork().IsHere(path.front());
+        const bool hasReceiver = GetNetwork().IsHere(path.back());
+        if (hasSender && hasReceiver)
+        {
+            return {};
+        }
+        const auto [senderPort, receiverPort] = m_ports.at(path);
+        return {hasSender, hasReceiver, senderPort, receiverPort};
+    }
+
+    /// @return a new connection @param isAhead opened before it is needed, which is waited for
+    Ptr<TcpPathConnection> Connect(const Path& path, bool isAhead)
     {
         NS_LOG_FUNCTION(this << FormatPath(path));
+        const TcpPathConnection::Ends ends = FindEnds(path);
         const FrameFormat format = GetFrameFormat(path.size() - 1, GetMtu());
         const uint32_t segment = format.payload;
         const Windows windows = ComputeWindows(GetNetwork().GetTopology(), GetMtu(), path);
@@ -325,15 +388,21 @@ class TcpTransport : public AllReduceTransport
             TcpPathConnection::Settings{segment,
                                         windows.buffer * segment,
                                         windows.ackEvery,
-                                        m_isPaced && !ready.IsNull() ? windows.buffer : 0,
+                                        m_isPaced && isAhead ? windows.buffer : 0,
                                         Seconds(windows.seconds),
                                         MANY_ATTEMPTS,
                                         8.0 * format.payload / format.GetFrameBits(),
-                                        m_isPaced},
-            TcpPathConnection::Callbacks{m_sent,
-                                         MakeCallback(&TcpTransport::Deliver, this),
-                                         ready,
-                                         MakeCallback(&TcpTransport::NoteArrival, this)});
+                                        m_isPaced,
+                                        isAhead},
+            TcpPathConnection::Callbacks{
+                MakeCallback(&TcpTransport::NoteSent, this),
+                MakeCallback(&TcpTransport::Deliver, this),
+                isAhead && ends.hasSender
+                    ? MakeBoundCallback(&TcpTransport::NoteReady, this, path.front())
+                    : Callback<void>(),
+                MakeCallback(&TcpTransport::NoteArrival, this),
+                m_findIncoming},
+            ends);
     }
 
     void NoteLinkChanged(LinkId link, bool isUp)
@@ -357,13 +426,23 @@ class TcpTransport : public AllReduceTransport
         }
     }
 
-    /// A connection that was opened ahead is open.
-    void NoteReady()
+    /// A connection that a server opened ahead is open.
+    static void NoteReady(TcpTransport* transport, NodeId server)
     {
-        if (--m_nAwaited == 0)
+        if (--transport->m_nAwaited[server] == 0)
         {
-            m_ready();
+            transport->m_ready(server);
         }
+    }
+
+    void NoteSent(TransferId id)
+    {
+        const auto path = m_paths.find(id);
+        if (path != m_paths.end() && !GetNetwork().IsHere(path->second.back()))
+        {
+            m_paths.erase(path); // Another rank hears when it arrives.
+        }
+        m_sent(id);
     }
 
     void Deliver(TransferId id, const Bytes& data)
@@ -372,14 +451,15 @@ class TcpTransport : public AllReduceTransport
         m_delivered(id, data);
     }
 
-    std::map<Path, Ptr<TcpPathConnection>> m_connections; //!< those that are open, by path
-    std::map<TransferId, Path> m_paths;                   //!< of the transfers not delivered
-    uint32_t m_nAwaited{0};                               //!< connections that Prepare waits for
-    ReadyCallback m_ready;                                //!< told when there are none
-    uint32_t m_bufferFrames{32};                          //!< attribute BufferFrames
-    bool m_isPaced{true};                                 //!< attribute Pacing
-    double m_connectAhead{0.08};                          //!< attribute ConnectAhead
-    double m_longestTimeout{0};                           //!< of all connections so far, seconds
+    std::map<Path, Ptr<TcpPathConnection>> m_connections;  //!< those that are open, by path
+    std::map<TransferId, Path> m_paths;                    //!< of the transfers not delivered
+    std::map<Path, std::pair<uint16_t, uint16_t>> m_ports; //!< of connections between ranks
+    std::vector<uint32_t> m_nAwaited; //!< by server: connections that Prepare waits for
+    ReadyCallback m_ready;            //!< told of servers with none
+    uint32_t m_bufferFrames{32};      //!< attribute BufferFrames
+    bool m_isPaced{true};             //!< attribute Pacing
+    double m_connectAhead{0.08};      //!< attribute ConnectAhead
+    double m_longestTimeout{0};       //!< of all connections so far, seconds
 };
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTransport);

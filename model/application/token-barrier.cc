@@ -17,8 +17,6 @@ NS_LOG_COMPONENT_DEFINE("AllReduceTokenBarrier");
 namespace
 {
 
-constexpr NodeId ROOT = 0;
-
 /// Servers below another, for each of its ports: their tokens come at once and wait in one queue,
 /// which may be short.
 constexpr std::size_t MOST_PER_PORT = 4;
@@ -57,7 +55,8 @@ TokenBarrier::TokenBarrier(Owner owner)
 void
 TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
 {
-    ++m_epoch;
+    ++m_phase;
+    m_isOver = false;
     m_members.assign(topology.GetNServers(), {});
     const auto mayPass = [&](NodeId, const Topology::Port& port) {
         return isUp[GetLinkId(port.out)];
@@ -111,7 +110,7 @@ TokenBarrier::GetPaths() const
 void
 TokenBarrier::Expect(const WorkloadList& round)
 {
-    ++m_epoch;
+    ++m_phase;
     for (Member& member : m_members)
     {
         member.isReleased = false;
@@ -128,7 +127,10 @@ void
 TokenBarrier::BeginRound(const WorkloadList& round)
 {
     Expect(round);
-    Release(ROOT);
+    if (m_owner.isHere(ROOT))
+    {
+        Release(ROOT);
+    }
 }
 
 void
@@ -141,9 +143,30 @@ TokenBarrier::BeginTogether(const WorkloadList& round)
     }
     for (NodeId server = 0; server < m_members.size(); ++server)
     {
-        m_owner.release(server);
-        FinishIfDone(server);
+        if (m_owner.isHere(server))
+        {
+            m_owner.release(server);
+            FinishIfDone(server);
+        }
     }
+}
+
+void
+TokenBarrier::BeginGathering()
+{
+    Expect({});
+    for (Member& member : m_members)
+    {
+        member.isReleased = true;
+        ++member.nAwaited;
+    }
+}
+
+void
+TokenBarrier::ReleaseAll()
+{
+    m_isOver = true;
+    BeginRound({});
 }
 
 void
@@ -153,14 +176,54 @@ TokenBarrier::NoteArrival(NodeId server)
 }
 
 void
+TokenBarrier::Arrive(const Message& message)
+{
+    if (message.phase != m_phase)
+    {
+        return; // A link has broken since it was sent.
+    }
+    if (message.isRelease)
+    {
+        Release(message.child);
+    }
+    else
+    {
+        Receive(m_members[message.child].parent);
+    }
+}
+
+uint32_t
+TokenBarrier::GetPhase() const
+{
+    return m_phase;
+}
+
+Path
+TokenBarrier::GetPath(const Message& message) const
+{
+    const Path& up = m_members[message.child].up;
+    return message.isRelease ? Path(up.rbegin(), up.rend()) : up;
+}
+
+std::vector<Path>
+TokenBarrier::GetPathsTo(NodeId server) const
+{
+    std::vector<Path> paths;
+    for (; server != ROOT; server = m_members[server].parent)
+    {
+        paths.push_back(GetPath({m_phase, server, true}));
+    }
+    return paths;
+}
+
+void
 TokenBarrier::Release(NodeId server)
 {
     NS_LOG_LOGIC("server " << server << " goes on");
     m_members[server].isReleased = true;
     for (const NodeId child : m_members[server].children)
     {
-        const Path& up = m_members[child].up;
-        Send(Path(up.rbegin(), up.rend()), [this, child] { Release(child); });
+        Send(child, true);
     }
     m_owner.release(server);
     FinishIfDone(server);
@@ -177,7 +240,7 @@ void
 TokenBarrier::FinishIfDone(NodeId server)
 {
     Member& member = m_members[server];
-    if (!member.isReleased || member.isDone || member.nAwaited > 0)
+    if (!member.isReleased || member.isDone || member.nAwaited > 0 || m_isOver)
     {
         return;
     }
@@ -188,19 +251,15 @@ TokenBarrier::FinishIfDone(NodeId server)
     }
     else
     {
-        Send(member.up, [this, parent = member.parent] { Receive(parent); });
+        Send(server, false);
     }
 }
 
 void
-TokenBarrier::Send(const Path& path, std::function<void()> arrive)
+TokenBarrier::Send(NodeId child, bool isRelease)
 {
-    m_owner.send(path, [this, epoch = m_epoch, arrive = std::move(arrive)] {
-        if (epoch == m_epoch)
-        {
-            arrive();
-        }
-    });
+    const Message message{m_phase, child, isRelease};
+    m_owner.send(GetPath(message), message);
 }
 
 } // namespace ns3::allreduce

@@ -25,15 +25,29 @@ namespace ns3::allreduce
  * releases go down the tree, and a server that gets one begins the next round. No server has more
  * than four below it for each of its ports, so that tokens do not drown each other in a short
  * queue.
+ *
+ * Where several ranks simulate the network, each has a barrier for the servers that it simulates.
  */
 class TokenBarrier
 {
   public:
+    static constexpr NodeId ROOT = 0; //!< the server at the top of the tree
+
+    /// A token or a release.
+    struct Message
+    {
+        uint32_t phase; //!< what it is about: counts all that servers have waited for
+        NodeId child;   //!< the lower of the two servers
+        bool isRelease; //!< down to that server; a token comes up from there
+    };
+
     /// What the barrier needs of its owner.
     struct Owner
     {
-        /// Sends a message along a path; the function is called when it arrives.
-        std::function<void(const Path&, std::function<void()>)> send;
+        /// Sends a message along a path; Arrive is called when it arrives.
+        std::function<void(const Path&, const Message&)> send;
+        /// Says whether a server is simulated here.
+        std::function<bool(NodeId)> isHere;
         /// Told that a server may begin the round.
         std::function<void(NodeId)> release;
         /// Told that the round is over.
@@ -68,8 +82,32 @@ class TokenBarrier
      */
     void BeginTogether(const WorkloadList& round);
 
+    /// All servers are to say when they are ready, each with NoteArrival.
+    void BeginGathering();
+
+    /// Tell all servers, from the root on, that it is over.
+    void ReleaseAll();
+
     /// A workload of the round has arrived. @param server where
     void NoteArrival(NodeId server);
+
+    /// @param message a message that has arrived
+    void Arrive(const Message& message);
+
+    /// @return what is going on: the number in the messages
+    uint32_t GetPhase() const;
+
+    /**
+     * @param message a message
+     * @return its way
+     */
+    Path GetPath(const Message& message) const;
+
+    /**
+     * @param server a server
+     * @return the ways from the root to it, one server after another
+     */
+    std::vector<Path> GetPathsTo(NodeId server) const;
 
   private:
     /// A server's place in the tree and how far it is.
@@ -90,11 +128,12 @@ class TokenBarrier
     void Release(NodeId server);
     void Receive(NodeId server);
     void FinishIfDone(NodeId server);
-    void Send(const Path& path, std::function<void()> arrive);
+    void Send(NodeId child, bool isRelease);
 
     Owner m_owner;                 //!< what the barrier needs of its owner
     std::vector<Member> m_members; //!< by server
-    uint32_t m_epoch{0};           //!< messages of earlier ones do not count
+    uint32_t m_phase{0};           //!< messages of earlier ones do not count
+    bool m_isOver{false};          //!< see ReleaseAll
 };
 
 } // namespace ns3::allreduce

@@ -353,6 +353,12 @@ WorkloadDispatcher::GetRate(uint32_t index) const
 }
 
 uint32_t
+WorkloadDispatcher::GetSize() const
+{
+    return m_entries.size();
+}
+
+uint32_t
 WorkloadDispatcher::GetNRounds() const
 {
     return m_rounds.size();

@@ -120,6 +120,9 @@ class WorkloadDispatcher
      */
     uint64_t GetRate(uint32_t index) const;
 
+    /// @return the number of workloads
+    uint32_t GetSize() const;
+
     /// @return the number of rounds
     uint32_t GetNRounds() const;
 

@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_ARRIVAL_ORDER_H
+#define ALLREDUCE_ARRIVAL_ORDER_H
+
+#include "ns3/packet.h"
+#include "ns3/point-to-point-channel.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/simple-ref-count.h"
+
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Hands packets that arrive at a node at the same time to its devices: port by port, after
+ * all else that was to happen there at that time.
+ *
+ * Without this the order is that in which their events were made, which depends on who simulates
+ * the nodes that sent them.
+ */
+class ArrivalOrder : public SimpleRefCount<ArrivalOrder>
+{
+  public:
+    /**
+     * A packet arrives now.
+     *
+     * @param device where
+     * @param packet the packet
+     */
+    void Arrive(Ptr<PointToPointNetDevice> device, Ptr<Packet> packet);
+
+  private:
+    /// A packet that has not been handed over.
+    struct Arrival
+    {
+        Ptr<PointToPointNetDevice> device; //!< where it arrives
+        Ptr<Packet> packet;                //!< the packet
+    };
+
+    void HandOver();
+
+    std::vector<Arrival> m_arrivals; //!< at the present time
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief A point-to-point channel whose ends keep to an ArrivalOrder.
+ */
+class OrderedChannel : public PointToPointChannel
+{
+  public:
+    /// @return the type
+    static TypeId GetTypeId();
+
+    /**
+     * Take the place of the channel that two devices have.
+     *
+     * @param a a device
+     * @param orderA the order at its node
+     * @param b the other device
+     * @param orderB the order at its node
+     */
+    void Join(Ptr<PointToPointNetDevice> a,
+              Ptr<ArrivalOrder> orderA,
+              Ptr<PointToPointNetDevice> b,
+              Ptr<ArrivalOrder> orderB);
+
+    bool TransmitStart(Ptr<const Packet> packet,
+                       Ptr<PointToPointNetDevice> source,
+                       Time txTime) override;
+
+  private:
+    Ptr<ArrivalOrder> m_orders[2]; //!< at the receiving end, by wire
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_ARRIVAL_ORDER_H */
