@@ -193,7 +193,19 @@ class AdvantageTestCase : public TestCase
                const PolicyWeights& weights,
                const TrainingConfig& config)
     {
-        const AdvantageEstimate estimate = EstimateAdvantages(episodes, weights, config);
+        std::vector<double> lengths;
+        for (const Episode& episode : episodes)
+        {
+            lengths.push_back(episode.nRounds);
+        }
+        AdvantageEstimate estimate = EstimateAdvantages(episodes,
+                                                        ComputeLeads(lengths, config.rollouts),
+                                                        weights,
+                                                        config);
+        NormalizeAdvantages(episodes,
+                            AddUpAdvantages(episodes, estimate),
+                            config.most_advantage,
+                            estimate);
         std::vector<float> returns;
         std::vector<float> values;
         std::vector<std::vector<double>> advantages;

@@ -76,12 +76,6 @@ class SignalGuard
     struct sigaction m_oldTerm; //!< what SIGTERM did
 };
 
-[[noreturn]] void
-FailSystem(const std::string& call)
-{
-    throw std::runtime_error(call + ": " + std::strerror(errno));
-}
-
 /// @return whether all could be written
 bool
 WriteAll(int pipe, const std::string& text)
@@ -129,9 +123,7 @@ DescribeEnd(int status, const std::string& text)
 {
     if (WIFSIGNALED(status))
     {
-        const int number = WTERMSIG(status);
-        return "its process was ended by signal " + std::to_string(number) + " (" +
-               strsignal(number) + ")";
+        return "its process " + DescribeStatus(status);
     }
     switch (WEXITSTATUS(status))
     {
@@ -141,7 +133,7 @@ DescribeEnd(int status, const std::string& text)
     case FAILED:
         return text.empty() ? "its process failed" : text;
     default:
-        return "its process ended with status " + std::to_string(WEXITSTATUS(status));
+        return "its process " + DescribeStatus(status);
     }
 }
 
@@ -267,6 +259,23 @@ WorkerProcesses::End(Worker& worker)
     Outcome& outcome = m_outcomes[worker.index];
     outcome.failure = DescribeEnd(status, worker.text);
     outcome.text = std::move(worker.text);
+}
+
+std::string
+DescribeStatus(int status)
+{
+    if (WIFSIGNALED(status))
+    {
+        const int number = WTERMSIG(status);
+        return "was ended by signal " + std::to_string(number) + " (" + strsignal(number) + ")";
+    }
+    return "ended with status " + std::to_string(WEXITSTATUS(status));
+}
+
+void
+FailSystem(const std::string& call)
+{
+    throw std::runtime_error(call + ": " + std::strerror(errno));
 }
 
 uint32_t
