@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -102,6 +103,7 @@ class TrainingProblemsTestCase : public TestCase
         {
             const TrainingProblem drawn = DrawTrainingProblem(config, seed);
             CheckEqual(drawn, DrawTrainingProblem(config, seed));
+            CheckEqual(drawn, ReadTrainingProblem(config, seed, WriteTrainingProblem(drawn)));
             NS_TEST_ASSERT_MSG_EQ(drawn.problem.topology, drawn.topology.get(), "its own network");
             NS_TEST_ASSERT_MSG_LT_OR_EQ(drawn.problem.GetNChunks(),
                                         std::max(config.most_chunks, drawn.topology->GetNServers()),
@@ -130,6 +132,14 @@ class TrainingProblemsTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ((x.problem.parents == y.problem.parents), true, "trees");
         NS_TEST_ASSERT_MSG_EQ((x.problem.partners == y.problem.partners), true, "partners");
         NS_TEST_ASSERT_MSG_EQ(x.problem.nRounds, y.problem.nRounds, "rounds");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.nRoundsDone, y.problem.nRoundsDone, "rounds done");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.prices == y.problem.prices), true, "prices");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.partOf == y.problem.partOf), true, "parts");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.nParts, y.problem.nParts, "number of parts");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.due == y.problem.due), true, "when sums are due");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.mayCoresShrink, y.problem.mayCoresShrink, "cores");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.wants.GetNColumns(), 0, "all want all");
+        NS_TEST_ASSERT_MSG_EQ(y.problem.wants.GetNColumns(), 0, "all want all");
     }
 };
 
@@ -198,10 +208,8 @@ class AdvantageTestCase : public TestCase
         {
             lengths.push_back(episode.nRounds);
         }
-        AdvantageEstimate estimate = EstimateAdvantages(episodes,
-                                                        ComputeLeads(lengths, config.rollouts),
-                                                        weights,
-                                                        config);
+        AdvantageEstimate estimate =
+            EstimateAdvantages(episodes, ComputeLeads(lengths, config.rollouts), weights, config);
         NormalizeAdvantages(episodes,
                             AddUpAdvantages(episodes, estimate),
                             config.most_advantage,
@@ -436,6 +444,43 @@ class ResumeTestCase : public TestCase
     uint64_t m_nDecisions{0}; //!< made so far
 };
 
+/// @brief Training in threads and processes.
+class TrainingGroupTestCase : public TestCase
+{
+  public:
+    TrainingGroupTestCase()
+        : TestCase("the number of threads and of processes does not change a weight")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TrainingConfig config = MakeSmallConfig();
+        config.slices = 5; // does not divide the 12 rollouts
+        const PolicyWeights expected = Train(config, std::make_shared<TrainingGroup>(1));
+        for (const uint32_t nThreads : {2, 3, 7})
+        {
+            const PolicyWeights weights = Train(config, std::make_shared<TrainingGroup>(nThreads));
+            NS_TEST_EXPECT_MSG_EQ(AreEqual(weights, expected), true, nThreads << " threads");
+        }
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { CheckTrainingSize(config, 5); }), "", "5 slices");
+        const std::string error = GetError([&] { CheckTrainingSize(config, 6); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(error, "5 slices and 12 rollouts"), true, error);
+        config.slices = 50;
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { CheckTrainingSize(config, 12); }), "", "12 rollouts");
+        NS_TEST_EXPECT_MSG_NE(GetError([&] { CheckTrainingSize(config, 13); }), "", "too many");
+    }
+
+    PolicyWeights Train(const TrainingConfig& config, std::shared_ptr<const TrainingGroup> group)
+    {
+        PolicyTrainer trainer(config, std::move(group));
+        trainer.Step();
+        trainer.Step();
+        return trainer.GetWeights();
+    }
+};
+
 /// @brief A little training helps.
 class LearningTestCase : public TestCase
 {
@@ -511,6 +556,7 @@ class PolicyTrainingTestSuite : public TestSuite
         AddTestCase(new TrainingProblemsTestCase);
         AddTestCase(new AdvantageTestCase);
         AddTestCase(new ResumeTestCase);
+        AddTestCase(new TrainingGroupTestCase);
         AddTestCase(new LearningTestCase);
         AddTestCase(new DivergenceTestCase);
     }

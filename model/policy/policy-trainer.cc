@@ -261,6 +261,7 @@ struct PolicyTrainer::Impl
     std::vector<double> GatherSlices(std::size_t width, const Task& task) const;
     template <typename Task>
     std::vector<double> SumSlices(std::size_t width, const Task& task) const;
+    std::vector<TrainingProblem> DrawProblems() const;
     std::vector<TrainingSlice> CollectSlices(const PolicyWeights& weights) const;
     void SumEpisodes(const std::vector<TrainingSlice>& slices, TrainingProgress& progress);
     std::vector<double> FindLeads(const std::vector<TrainingSlice>& slices) const;
@@ -428,17 +429,36 @@ PolicyTrainer::Impl::SumSlices(std::size_t width, const Task& task) const
     return sums;
 }
 
+/// Draw the problems of the iteration; each process those of its own, and then tells the others.
+std::vector<TrainingProblem>
+PolicyTrainer::Impl::DrawProblems() const
+{
+    std::vector<TrainingProblem> problems(config.problems);
+    std::vector<std::string> texts(config.problems);
+    const auto draw = [&](uint32_t i) {
+        if (group->IsOwn(i))
+        {
+            problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
+            texts[i] = group->GetSize() > 1 ? WriteTrainingProblem(problems[i]) : "";
+        }
+    };
+    RunParallel(config.problems, draw, group->GetNThreads());
+    group->Gather(texts);
+    const auto read = [&](uint32_t i) {
+        if (!group->IsOwn(i))
+        {
+            problems[i] =
+                ReadTrainingProblem(config, MakeSeed(config.seed, iteration, i), texts[i]);
+        }
+    };
+    RunParallel(config.problems, read, group->GetNThreads());
+    return problems;
+}
+
 std::vector<TrainingSlice>
 PolicyTrainer::Impl::CollectSlices(const PolicyWeights& weights) const
 {
-    const uint32_t nThreads = group->GetNThreads();
-    std::vector<TrainingProblem> problems(config.problems);
-    RunParallel(
-        problems.size(),
-        [&](uint32_t i) {
-            problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
-        },
-        nThreads);
+    const std::vector<TrainingProblem> problems = DrawProblems();
     std::vector<TrainingSlice> slices(nSlices);
     for (uint32_t i = 0; i < nEpisodes; ++i)
     {
@@ -461,7 +481,7 @@ PolicyTrainer::Impl::CollectSlices(const PolicyWeights& weights) const
         Episode& episode = slices[i % nSlices].episodes[i / nSlices];
         RunRollout(environment, weights, options, config.reward, &episode);
     };
-    RunParallel(nEpisodes, rollOut, nThreads);
+    RunParallel(nEpisodes, rollOut, group->GetNThreads());
     return slices;
 }
 

@@ -7,6 +7,7 @@
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 #ifdef ALLREDUCE_C10D
@@ -15,7 +16,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
@@ -322,6 +322,29 @@ TrainingGroup::Broadcast(std::string&) const
 }
 
 #endif
+
+void
+TrainingGroup::Gather(std::vector<std::string>& texts) const
+{
+    std::vector<double> lengths;
+    for (const std::string& text : texts)
+    {
+        lengths.push_back(text.size());
+    }
+    Gather(lengths, texts.size());
+    const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+    const std::size_t width = longest / sizeof(double) + 1;
+    std::vector<double> rows(texts.size() * width, 0);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+    {
+        std::memcpy(rows.data() + i * width, texts[i].data(), texts[i].size());
+    }
+    Gather(rows, texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i)
+    {
+        texts[i].assign(reinterpret_cast<const char*>(rows.data() + i * width), lengths[i]);
+    }
+}
 
 TrainingGroup::TrainingGroup(uint32_t threads)
 {

@@ -84,6 +84,14 @@ class TrainingGroup
     void Gather(std::vector<double>& values, uint32_t nRows) const;
 
     /**
+     * Tell all processes the texts that each of them has.
+     *
+     * @param [in,out] texts those of others are filled in
+     * @throws TrainingGroupError if somebody is gone, or does not answer in time
+     */
+    void Gather(std::vector<std::string>& texts) const;
+
+    /**
      * Tell all processes what rank 0 has.
      *
      * @param [in,out] text replaced by that of rank 0
