@@ -48,7 +48,7 @@ struct Options
     bool resume{false};             //!< go on from the last state
     uint32_t workers{1};            //!< processes on this machine
     uint32_t threads{0};            //!< of each process
-    uint32_t rankTimeout{600};      //!< seconds that processes wait for each other
+    uint32_t rankTimeout{0};        //!< seconds that processes wait for each other
 };
 
 TrainingConfig
@@ -339,9 +339,9 @@ CheckPlace(const Options& options, const TrainingPlace& place)
                   place.size,
                   "\": expected one of them");
     }
-    if (options.rankTimeout == 0)
+    if (options.rankTimeout > 0 && options.workers == 1 && place.size == 1)
     {
-        FailInput("--rank-timeout \"0\": expected 1 or more");
+        FailInput("--rank-timeout: has no effect on one process, expected --workers or WORLD_SIZE");
     }
 }
 
@@ -363,7 +363,9 @@ Run(int argc, char* argv[])
                options.workers,
                "processes on this machine; several machines: RANK etc.");
     parser.Add("threads", options.threads, "of each process; 0: its share of the cores");
-    parser.Add("rank-timeout", options.rankTimeout, "seconds that processes wait for each other");
+    parser.Add("rank-timeout",
+               options.rankTimeout,
+               "seconds that processes wait for each other; 0: 600");
     parser.AddExample("--out=policy.json --report=training.html",
                       "train as the shipped policies were, and draw the curves");
     parser.AddExample("--out=policy.json --resume", "go on after it was stopped");
@@ -382,7 +384,7 @@ Run(int argc, char* argv[])
     TrainingPlace place = ReadTrainingPlace();
     CheckPlace(options, place);
     place.threads = options.threads;
-    place.timeout = options.rankTimeout;
+    place.timeout = options.rankTimeout > 0 ? options.rankTimeout : place.timeout;
     HtmlReport page(place.rank == 0 ? options.report : "", argc, argv);
     if (options.workers > 1 && place.size == 1)
     {

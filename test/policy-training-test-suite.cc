@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -481,6 +483,75 @@ class TrainingGroupTestCase : public TestCase
     }
 };
 
+/// @brief What the environment says about other processes.
+class TrainingPlaceTestCase : public TestCase
+{
+  public:
+    TrainingPlaceTestCase()
+        : TestCase("RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are read, or refused by name")
+    {
+    }
+
+  private:
+    using Variables = std::map<std::string, std::string>;
+
+    void DoRun() override
+    {
+        const Variables right{{"RANK", "2"},
+                              {"WORLD_SIZE", "3"},
+                              {"MASTER_ADDR", "10.0.0.1"},
+                              {"MASTER_PORT", "29500"}};
+        NS_TEST_EXPECT_MSG_EQ(Read({}).size, 1, "on its own");
+        const TrainingPlace place = Read(right);
+        NS_TEST_EXPECT_MSG_EQ(place.rank, 2, "rank");
+        NS_TEST_EXPECT_MSG_EQ(place.size, 3, "size");
+        NS_TEST_EXPECT_MSG_EQ(place.sizeHere, 1, "processes here");
+        NS_TEST_EXPECT_MSG_EQ(place.address, "10.0.0.1", "address");
+        NS_TEST_EXPECT_MSG_EQ(place.port, 29500, "port");
+        NS_TEST_EXPECT_MSG_EQ(Read(With(right, "LOCAL_WORLD_SIZE", "3")).sizeHere, 3, "here");
+        for (const auto& [name, value] : right)
+        {
+            CheckRefused(With(right, name, ""), name + ": not set");
+        }
+        CheckRefused(With(right, "RANK", "3"), "RANK 3: expected a whole number from 0 to 2");
+        CheckRefused(With(right, "RANK", "-1"), "RANK \"-1\"");
+        CheckRefused(With(right, "WORLD_SIZE", "0"), "WORLD_SIZE 0");
+        CheckRefused(With(right, "WORLD_SIZE", "three"), "WORLD_SIZE \"three\"");
+        CheckRefused(With(right, "MASTER_PORT", "0"), "MASTER_PORT 0");
+        CheckRefused(With(right, "MASTER_PORT", "65536"), "MASTER_PORT 65536");
+        CheckRefused(With(right, "LOCAL_WORLD_SIZE", "4"), "LOCAL_WORLD_SIZE 4");
+        Read({}); // leaves the variables empty, which is as good as not set
+    }
+
+    static Variables With(Variables variables, const std::string& name, const std::string& value)
+    {
+        variables[name] = value;
+        return variables;
+    }
+
+    /// @return what is read where these variables are set, and no others of those that are read
+    static TrainingPlace Read(const Variables& variables)
+    {
+        const std::vector<std::string> names{"RANK",
+                                             "WORLD_SIZE",
+                                             "LOCAL_WORLD_SIZE",
+                                             "MASTER_ADDR",
+                                             "MASTER_PORT"};
+        for (const std::string& name : names)
+        {
+            const auto variable = variables.find(name);
+            setenv(name.c_str(), variable == variables.end() ? "" : variable->second.c_str(), 1);
+        }
+        return ReadTrainingPlace();
+    }
+
+    void CheckRefused(const Variables& variables, const std::string& why)
+    {
+        const std::string error = GetError([&] { Read(variables); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(error, why), true, why << " in: " << error);
+    }
+};
+
 /// @brief A little training helps.
 class LearningTestCase : public TestCase
 {
@@ -557,6 +628,7 @@ class PolicyTrainingTestSuite : public TestSuite
         AddTestCase(new AdvantageTestCase);
         AddTestCase(new ResumeTestCase);
         AddTestCase(new TrainingGroupTestCase);
+        AddTestCase(new TrainingPlaceTestCase);
         AddTestCase(new LearningTestCase);
         AddTestCase(new DivergenceTestCase);
     }

@@ -16,7 +16,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <future>
 #include <netdb.h>
+#include <regex>
 #include <sys/socket.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -39,6 +41,7 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 constexpr const char* LOOPBACK = "127.0.0.1";
 constexpr auto POLL_PERIOD = std::chrono::milliseconds(20);
+constexpr auto GRACE = std::chrono::seconds(2); //!< for messages that know more than it took long
 
 /// @return "rank 1 of 4"
 std::string
@@ -47,15 +50,20 @@ NameRank(const TrainingPlace& place)
     return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.size);
 }
 
-/// @return the first line of what c10d says, without the place in its source
+/// @return what c10d says, in a line: the system's reason if there is one, else all but the place
+/// in the source
 std::string
 Summarize(const std::exception& error)
 {
     const auto* torchError = dynamic_cast<const c10::Error*>(&error);
     std::string text = torchError ? torchError->what_without_backtrace() : error.what();
     text = text.substr(0, text.find('\n'));
-    const std::size_t end = text.find("] ");
-    return text.front() == '[' && end != std::string::npos ? text.substr(end + 2) : text;
+    std::smatch match;
+    if (std::regex_search(text, match, std::regex("errno: \\d+ - ([^)]*)")))
+    {
+        return match[1];
+    }
+    return std::regex_replace(text, std::regex("^\\[[^ ]*\\] "), "");
 }
 
 /// Do something with c10d. @throws TrainingGroupError in place of what c10d throws
@@ -66,6 +74,10 @@ Translate(const TrainingPlace& place, const Call& call)
     try
     {
         return call();
+    }
+    catch (const InputError&)
+    {
+        throw;
     }
     catch (const std::exception& error)
     {
@@ -139,7 +151,7 @@ OpenStore(const TrainingPlace& place)
     }
     catch (const std::exception& error)
     {
-        FailInput("MASTER_PORT ", place.port, ": cannot be listened at: ", Summarize(error));
+        FailInput("MASTER_PORT ", place.port, ": rank 0 cannot listen there: ", Summarize(error));
     }
 }
 
@@ -180,20 +192,50 @@ SignIn(c10d::Store& store, const TrainingPlace& place)
 
 /// Wait until all have signed in.
 void
-AwaitAll(c10d::Store& store, const TrainingPlace& place, const std::function<void()>& whileWaiting)
+AwaitAll(c10d::Store& store, const TrainingPlace& place, Clock::time_point deadline)
 {
-    const auto deadline = Clock::now() + std::chrono::seconds(place.timeout);
-    for (std::string missing = "?"; !missing.empty();)
+    for (std::string missing = "?"; !missing.empty(); std::this_thread::sleep_for(POLL_PERIOD))
     {
-        whileWaiting();
-        missing = Translate(place, [&] { return ListMissing(store, place.size); });
+        missing = ListMissing(store, place.size);
         if (!missing.empty() && Clock::now() > deadline)
         {
-            throw TrainingGroupError(NameRank(place) + ": after " + std::to_string(place.timeout) +
+            throw std::runtime_error("after " + std::to_string(place.timeout) +
                                      " s missing: rank " + missing);
         }
-        std::this_thread::sleep_for(POLL_PERIOD);
     }
+}
+
+/**
+ * Do something that c10d may never come back from. Then it is left behind and ends with the
+ * process, so that it may use nothing but what it owns.
+ */
+void
+RunUntil(Clock::time_point deadline,
+         const std::function<void()>& task,
+         const std::function<void()>& whileWaiting)
+{
+    const auto promise = std::make_shared<std::promise<void>>();
+    std::future<void> done = promise->get_future();
+    std::thread([promise, task] {
+        try
+        {
+            task();
+            promise->set_value();
+        }
+        catch (...)
+        {
+            promise->set_exception(std::current_exception());
+        }
+    }).detach();
+    while (done.wait_for(POLL_PERIOD) != std::future_status::ready)
+    {
+        whileWaiting();
+        if (Clock::now() > deadline)
+        {
+            throw TrainingGroupError("MASTER_PORT: what listens there does not answer");
+        }
+    }
+    done.get();
 }
 
 } // namespace
@@ -201,9 +243,25 @@ AwaitAll(c10d::Store& store, const TrainingPlace& place, const std::function<voi
 /// The connections.
 struct TrainingGroup::Impl
 {
+    /// Find the others.
+    void Connect(const TrainingPlace& place, Clock::time_point deadline);
+
     StorePointer store;                               //!< where processes find each other
     c10::intrusive_ptr<c10d::ProcessGroupGloo> group; //!< what they then use
 };
+
+void
+TrainingGroup::Impl::Connect(const TrainingPlace& place, Clock::time_point deadline)
+{
+    const std::string address = place.file.empty() ? FindOwnAddress(place) : LOOPBACK;
+    store = OpenStore(place);
+    SignIn(*store, place);
+    AwaitAll(*store, place, deadline);
+    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(place.timeout));
+    options->threads = 1;
+    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
+    group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.size, options);
+}
 
 TrainingGroup::TrainingGroup(const TrainingPlace& place, const std::function<void()>& whileWaiting)
     : m_place(place)
@@ -214,32 +272,13 @@ TrainingGroup::TrainingGroup(const TrainingPlace& place, const std::function<voi
     }
     std::signal(SIGPIPE, SIG_IGN); // Who writes to a process that has gone shall get an error.
     FLAGS_caffe2_log_level = 3;    // c10d's warnings; what matters comes as an exception
-    const std::string address = place.file.empty() ? FindOwnAddress(place) : LOOPBACK;
-    m_impl = std::make_unique<Impl>();
-    try
-    {
-        m_impl->store = OpenStore(place);
-        SignIn(*m_impl->store, place);
-    }
-    catch (const InputError&)
-    {
-        throw;
-    }
-    catch (const std::exception& error)
-    {
-        throw TrainingGroupError(NameRank(place) +
-                                 ": rank 0 cannot be reached: " + Summarize(error));
-    }
-    AwaitAll(*m_impl->store, place, whileWaiting);
-    Translate(place, [&] {
-        auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(place.timeout));
-        options->threads = 1;
-        options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
-        m_impl->group = c10::make_intrusive<c10d::ProcessGroupGloo>(m_impl->store,
-                                                                    place.rank,
-                                                                    place.size,
-                                                                    options);
-    });
+    const auto deadline = Clock::now() + std::chrono::seconds(place.timeout);
+    const auto impl = std::make_shared<Impl>();
+    const auto connect = [impl, place, deadline] {
+        Translate(place, [&] { impl->Connect(place, deadline); });
+    };
+    RunUntil(deadline + GRACE, connect, whileWaiting);
+    m_impl = impl;
     std::vector<double> nobody(place.size);
     Gather(nobody, place.size); // From here on nobody reads the store.
     if (!place.file.empty())

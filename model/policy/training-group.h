@@ -41,7 +41,7 @@ class TrainingGroup
      * Wait until all are there.
      *
      * @param place of this process
-     * @param whileWaiting called again and again until all are there; may throw
+     * @param whileWaiting called again and again until all are there; may throw to give up
      * @throws InputError if the address or the port cannot be used
      * @throws TrainingGroupError if some do not come
      */
@@ -102,7 +102,7 @@ class TrainingGroup
   private:
     struct Impl;                  //!< keeps LibTorch out of this header
     TrainingPlace m_place;        //!< of this process
-    std::unique_ptr<Impl> m_impl; //!< the connections; none if the process is on its own
+    std::shared_ptr<Impl> m_impl; //!< the connections; none if the process is on its own
 };
 
 } // namespace ns3::allreduce
