@@ -480,13 +480,13 @@ loses_a_rank()
         --out=lost.json --log=lost.csv)
     local parent status=0
     rm -f lost.json.state
-    limited "${train[@]}" --rank-timeout=5 >train.log 2>lost.err &
+    "${train[@]}" --rank-timeout=5 >train.log 2>lost.err &
+    parent=$!
     until [[ -e lost.json.state ]]; do
         sleep 0.05
     done
-    parent=$(pgrep -P $!)
     pkill --signal "$1" -P "$parent"
-    wait $! || status=$?
+    wait "$parent" || status=$?
     if ((status != 1)) || (($(wc -l <lost.err) != 1)) || ! grep -Eq -- "$2" lost.err; then
         printf 'status %d, expected 1 and a line with %s:\n' "$status" "$2"
         cat lost.err
@@ -501,14 +501,16 @@ leaves_no_ranks()
 {
     local group i
     rm -f stopped.json.state
-    setsid "$bin/allreduce-train" --config=small.json --save-every=1 --workers=3 --out=stopped.json >train.log &
+    # What bash starts in the background ignores INT otherwise.
+    setsid env --default-signal=INT "$bin/allreduce-train" --config=small.json --save-every=1 --workers=3 \
+        --out=stopped.json >train.log &
     group=$!
     until [[ -e stopped.json.state ]]; do
         sleep 0.05
     done
     (($(pgrep -c -g "$group") == 3)) || return 1
     kill -s "$1" "$group"
-    wait "$group" || true
+    ! wait "$group" || return 1
     for ((i = 0; i < 100; ++i)); do
         pgrep -g "$group" --runstates D,R,S,T >/dev/null || return 0
         sleep 0.1
