@@ -191,8 +191,8 @@ WriteGradient(const torch::Tensor& loss, const std::vector<torch::Tensor>& param
     return row;
 }
 
-/// Set the gradient from the sum of rows. @return what comes after it
-const double*
+/// Set the gradient from the sum of rows.
+void
 SetGradient(const double* sums, double factor, std::vector<torch::Tensor> parameters)
 {
     for (torch::Tensor& parameter : parameters)
@@ -205,7 +205,6 @@ SetGradient(const double* sums, double factor, std::vector<torch::Tensor> parame
         }
         parameter.mutable_grad() = gradient;
     }
-    return sums;
 }
 
 int64_t
