@@ -10,6 +10,7 @@
 
 #include "allreduce-program-options.h"
 #include "html-report.h"
+#include "local-ranks.h"
 #include "output-file.h"
 #include "progress-line.h"
 
@@ -21,9 +22,11 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -43,6 +46,9 @@ struct Options
     uint32_t iterations{0};         //!< instead of the configuration's
     uint32_t saveEvery{10};         //!< iterations
     bool resume{false};             //!< go on from the last state
+    uint32_t workers{1};            //!< processes on this machine
+    uint32_t threads{0};            //!< of each process
+    uint32_t rankTimeout{0};        //!< seconds that processes wait for each other
 };
 
 TrainingConfig
@@ -170,13 +176,19 @@ MakeRecord(const TrainingProgress& progress, double seconds)
             {"excess_rounds", progress.excessRounds}};
 }
 
+using GroupPointer = std::shared_ptr<const TrainingGroup>;
+
+/// What rank 0 does, which alone reads and writes files and prints.
 void
-Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
+Train(const Options& options,
+      const TrainingConfig& config,
+      const GroupPointer& group,
+      HtmlReport& page)
 {
     const std::string statePath = options.out + ".state";
     CheckWritable(options.out);
     CheckWritable(statePath);
-    PolicyTrainer trainer(config);
+    PolicyTrainer trainer(config, group);
     if (!options.init.empty())
     {
         trainer.Import(ReadCheckpoint(options.init));
@@ -187,6 +199,9 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
         std::cout << "going on after iteration " << trainer.GetIteration() << std::endl;
     }
     TrainingLog log(options.log, trainer.GetIteration(), page);
+    std::string sentConfig = config.ToJson().dump();
+    group->Broadcast(sentConfig);
+    trainer.FollowRankZero();
     ProgressLine line("training");
     const auto begin = std::chrono::steady_clock::now();
     TrainingProgress progress;
@@ -226,6 +241,110 @@ Train(const Options& options, const TrainingConfig& config, HtmlReport& page)
     std::cout << "wrote " << options.out << std::endl;
 }
 
+/// What the other ranks do: what rank 0 does, without its files.
+void
+HelpToTrain(const GroupPointer& group)
+{
+    std::string text;
+    group->Broadcast(text);
+    const auto config =
+        TrainingConfig::FromJson(nlohmann::json::parse(text), "configuration of rank 0");
+    PolicyTrainer trainer(config, group);
+    trainer.FollowRankZero();
+    while (trainer.GetIteration() < config.iterations)
+    {
+        trainer.Step();
+    }
+}
+
+/// Train as rank 0 of processes that this one starts.
+void
+TrainWithWorkers(const Options& options, TrainingPlace place, char* argv[], HtmlReport& page)
+{
+    const TrainingConfig config = ReadConfig(options);
+    CheckTrainingSize(config, options.workers);
+    LocalRanks others(options.workers, argv);
+    const auto checkOthers = [&](double seconds) {
+        const std::string ended = others.DescribeEnded(seconds);
+        if (!ended.empty())
+        {
+            throw std::runtime_error(ended + "; --resume goes on after the last state");
+        }
+    };
+    place.size = options.workers;
+    place.sizeHere = options.workers;
+    place.file = others.GetFile();
+    try
+    {
+        const auto group = std::make_shared<TrainingGroup>(place, [&] { checkOthers(0); });
+        others.RemoveFile();
+        Train(options, config, group, page);
+    }
+    catch (const TrainingGroupError&)
+    {
+        checkOthers(1); // A connection may break a moment before its process is gone.
+        throw;
+    }
+}
+
+/// Train as one of processes that somebody else starts, or alone.
+int
+TrainInPlace(const Options& options, const TrainingPlace& place, HtmlReport& page)
+{
+    const bool isStartedByRankZero = !place.file.empty();
+    try
+    {
+        const auto group = std::make_shared<TrainingGroup>(place);
+        if (place.rank == 0)
+        {
+            Train(options, ReadConfig(options), group, page);
+        }
+        else
+        {
+            HelpToTrain(group);
+        }
+    }
+    catch (const TrainingGroupError&)
+    {
+        if (!isStartedByRankZero) // which says it itself
+        {
+            throw;
+        }
+        return 1;
+    }
+    catch (const InputError&)
+    {
+        if (!isStartedByRankZero)
+        {
+            throw;
+        }
+        return 2;
+    }
+    return 0;
+}
+
+/// Refuse what contradicts itself or has no effect.
+void
+CheckPlace(const Options& options, const TrainingPlace& place)
+{
+    if (options.workers == 0)
+    {
+        FailInput("--workers \"0\": expected 1 or more");
+    }
+    if (options.workers > 1 && place.size > 1 && place.file.empty())
+    {
+        FailInput("--workers \"",
+                  options.workers,
+                  "\" and WORLD_SIZE \"",
+                  place.size,
+                  "\": expected one of them");
+    }
+    if (options.rankTimeout > 0 && options.workers == 1 && place.size == 1)
+    {
+        FailInput("--rank-timeout: has no effect on one process, expected --workers or WORLD_SIZE");
+    }
+}
+
 int
 Run(int argc, char* argv[])
 {
@@ -240,11 +359,20 @@ Run(int argc, char* argv[])
     parser.Add("iterations", options.iterations, "how many to train for; 0: as configured");
     parser.Add("save-every", options.saveEvery, "iterations between states for --resume");
     parser.Add("resume", options.resume, "go on where the last run was stopped");
+    parser.Add("workers",
+               options.workers,
+               "processes on this machine; several machines: RANK etc.");
+    parser.Add("threads", options.threads, "of each process; 0: its share of the cores");
+    parser.Add("rank-timeout",
+               options.rankTimeout,
+               "seconds that processes wait for each other; 0: 600");
     parser.AddExample("--out=policy.json --report=training.html",
                       "train as the shipped policies were, and draw the curves");
     parser.AddExample("--out=policy.json --resume", "go on after it was stopped");
     parser.AddExample("--init=policies/hrl.json --iterations=20 --out=tuned.json",
                       "begin with the shipped policies");
+    parser.AddExample("--workers=2 --iterations=20 --out=policy.json",
+                      "train in two processes, with the same result");
     if (!parser.Parse(argc, argv))
     {
         return 0;
@@ -253,9 +381,17 @@ Run(int argc, char* argv[])
     {
         FailInput("--save-every \"0\": expected 1 or more");
     }
-    HtmlReport page(options.report, argc, argv);
-    Train(options, ReadConfig(options), page);
-    return 0;
+    TrainingPlace place = ReadTrainingPlace();
+    CheckPlace(options, place);
+    place.threads = options.threads;
+    place.timeout = options.rankTimeout > 0 ? options.rankTimeout : place.timeout;
+    HtmlReport page(place.rank == 0 ? options.report : "", argc, argv);
+    if (options.workers > 1 && place.size == 1)
+    {
+        TrainWithWorkers(options, place, argv, page);
+        return 0;
+    }
+    return TrainInPlace(options, place, page);
 }
 
 } // namespace

@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -102,6 +105,7 @@ class TrainingProblemsTestCase : public TestCase
         {
             const TrainingProblem drawn = DrawTrainingProblem(config, seed);
             CheckEqual(drawn, DrawTrainingProblem(config, seed));
+            CheckEqual(drawn, ReadTrainingProblem(config, seed, WriteTrainingProblem(drawn)));
             NS_TEST_ASSERT_MSG_EQ(drawn.problem.topology, drawn.topology.get(), "its own network");
             NS_TEST_ASSERT_MSG_LT_OR_EQ(drawn.problem.GetNChunks(),
                                         std::max(config.most_chunks, drawn.topology->GetNServers()),
@@ -130,6 +134,14 @@ class TrainingProblemsTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ((x.problem.parents == y.problem.parents), true, "trees");
         NS_TEST_ASSERT_MSG_EQ((x.problem.partners == y.problem.partners), true, "partners");
         NS_TEST_ASSERT_MSG_EQ(x.problem.nRounds, y.problem.nRounds, "rounds");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.nRoundsDone, y.problem.nRoundsDone, "rounds done");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.prices == y.problem.prices), true, "prices");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.partOf == y.problem.partOf), true, "parts");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.nParts, y.problem.nParts, "number of parts");
+        NS_TEST_ASSERT_MSG_EQ((x.problem.due == y.problem.due), true, "when sums are due");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.mayCoresShrink, y.problem.mayCoresShrink, "cores");
+        NS_TEST_ASSERT_MSG_EQ(x.problem.wants.GetNColumns(), 0, "all want all");
+        NS_TEST_ASSERT_MSG_EQ(y.problem.wants.GetNColumns(), 0, "all want all");
     }
 };
 
@@ -193,7 +205,17 @@ class AdvantageTestCase : public TestCase
                const PolicyWeights& weights,
                const TrainingConfig& config)
     {
-        const AdvantageEstimate estimate = EstimateAdvantages(episodes, weights, config);
+        std::vector<double> lengths;
+        for (const Episode& episode : episodes)
+        {
+            lengths.push_back(episode.nRounds);
+        }
+        AdvantageEstimate estimate =
+            EstimateAdvantages(episodes, ComputeLeads(lengths, config.rollouts), weights, config);
+        NormalizeAdvantages(episodes,
+                            AddUpAdvantages(episodes, estimate),
+                            config.most_advantage,
+                            estimate);
         std::vector<float> returns;
         std::vector<float> values;
         std::vector<std::vector<double>> advantages;
@@ -424,6 +446,112 @@ class ResumeTestCase : public TestCase
     uint64_t m_nDecisions{0}; //!< made so far
 };
 
+/// @brief Training in threads and processes.
+class TrainingGroupTestCase : public TestCase
+{
+  public:
+    TrainingGroupTestCase()
+        : TestCase("the number of threads and of processes does not change a weight")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TrainingConfig config = MakeSmallConfig();
+        config.slices = 5; // does not divide the 12 rollouts
+        const PolicyWeights expected = Train(config, std::make_shared<TrainingGroup>(1));
+        for (const uint32_t nThreads : {2, 3, 7})
+        {
+            const PolicyWeights weights = Train(config, std::make_shared<TrainingGroup>(nThreads));
+            NS_TEST_EXPECT_MSG_EQ(AreEqual(weights, expected), true, nThreads << " threads");
+        }
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { CheckTrainingSize(config, 5); }), "", "5 slices");
+        const std::string error = GetError([&] { CheckTrainingSize(config, 6); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(error, "5 slices and 12 rollouts"), true, error);
+        config.slices = 50;
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { CheckTrainingSize(config, 12); }), "", "12 rollouts");
+        NS_TEST_EXPECT_MSG_NE(GetError([&] { CheckTrainingSize(config, 13); }), "", "too many");
+    }
+
+    PolicyWeights Train(const TrainingConfig& config, std::shared_ptr<const TrainingGroup> group)
+    {
+        PolicyTrainer trainer(config, std::move(group));
+        trainer.Step();
+        trainer.Step();
+        return trainer.GetWeights();
+    }
+};
+
+/// @brief What the environment says about other processes.
+class TrainingPlaceTestCase : public TestCase
+{
+  public:
+    TrainingPlaceTestCase()
+        : TestCase("RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are read, or refused by name")
+    {
+    }
+
+  private:
+    using Variables = std::map<std::string, std::string>;
+
+    void DoRun() override
+    {
+        const Variables right{{"RANK", "2"},
+                              {"WORLD_SIZE", "3"},
+                              {"MASTER_ADDR", "10.0.0.1"},
+                              {"MASTER_PORT", "29500"}};
+        NS_TEST_EXPECT_MSG_EQ(Read({}).size, 1, "on its own");
+        const TrainingPlace place = Read(right);
+        NS_TEST_EXPECT_MSG_EQ(place.rank, 2, "rank");
+        NS_TEST_EXPECT_MSG_EQ(place.size, 3, "size");
+        NS_TEST_EXPECT_MSG_EQ(place.sizeHere, 1, "processes here");
+        NS_TEST_EXPECT_MSG_EQ(place.address, "10.0.0.1", "address");
+        NS_TEST_EXPECT_MSG_EQ(place.port, 29500, "port");
+        NS_TEST_EXPECT_MSG_EQ(Read(With(right, "LOCAL_WORLD_SIZE", "3")).sizeHere, 3, "here");
+        for (const auto& [name, value] : right)
+        {
+            CheckRefused(With(right, name, ""), name + ": not set");
+        }
+        CheckRefused(With(right, "RANK", "3"), "RANK 3: expected a whole number from 0 to 2");
+        CheckRefused(With(right, "RANK", "-1"), "RANK \"-1\"");
+        CheckRefused(With(right, "WORLD_SIZE", "0"), "WORLD_SIZE 0");
+        CheckRefused(With(right, "WORLD_SIZE", "three"), "WORLD_SIZE \"three\"");
+        CheckRefused(With(right, "MASTER_PORT", "0"), "MASTER_PORT 0");
+        CheckRefused(With(right, "MASTER_PORT", "65536"), "MASTER_PORT 65536");
+        CheckRefused(With(right, "LOCAL_WORLD_SIZE", "4"), "LOCAL_WORLD_SIZE 4");
+        Read({}); // leaves the variables empty, which is as good as not set
+    }
+
+    static Variables With(Variables variables, const std::string& name, const std::string& value)
+    {
+        variables[name] = value;
+        return variables;
+    }
+
+    /// @return what is read where these variables are set, and no others of those that are read
+    static TrainingPlace Read(const Variables& variables)
+    {
+        const std::vector<std::string> names{"RANK",
+                                             "WORLD_SIZE",
+                                             "LOCAL_WORLD_SIZE",
+                                             "MASTER_ADDR",
+                                             "MASTER_PORT"};
+        for (const std::string& name : names)
+        {
+            const auto variable = variables.find(name);
+            setenv(name.c_str(), variable == variables.end() ? "" : variable->second.c_str(), 1);
+        }
+        return ReadTrainingPlace();
+    }
+
+    void CheckRefused(const Variables& variables, const std::string& why)
+    {
+        const std::string error = GetError([&] { Read(variables); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(error, why), true, why << " in: " << error);
+    }
+};
+
 /// @brief A little training helps.
 class LearningTestCase : public TestCase
 {
@@ -499,6 +627,8 @@ class PolicyTrainingTestSuite : public TestSuite
         AddTestCase(new TrainingProblemsTestCase);
         AddTestCase(new AdvantageTestCase);
         AddTestCase(new ResumeTestCase);
+        AddTestCase(new TrainingGroupTestCase);
+        AddTestCase(new TrainingPlaceTestCase);
         AddTestCase(new LearningTestCase);
         AddTestCase(new DivergenceTestCase);
     }

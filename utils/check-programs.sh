@@ -494,15 +494,152 @@ trains_the_same_if_killed()
         timeout --signal=KILL "$seconds" "${train[@]}" --out=killed.json --log=killed.csv "${resume[@]}" \
             >train.log || ((seconds < 600))
     done
-    python3 - <<'END'
-import json
-whole, killed = (json.load(open(name)) for name in ("whole.json", "killed.json"))
-assert whole["networks"] == killed["networks"], "other weights"
-lines = [[line.split(",") for line in open(name)] for name in ("whole.csv", "killed.csv")]
+    same_training whole killed
+}
+
+# Usage: same_training NAME NAME: the same weights, and the same log but for the time that it took.
+same_training()
+{
+    python3 - "$@" <<'END'
+import json, sys
+first, second = (json.load(open(name + ".json")) for name in sys.argv[1:])
+assert first["networks"] == second["networks"], "other weights"
+lines = [[line.split(",") for line in open(name + ".csv")] for name in sys.argv[1:]]
 for line in lines[0] + lines[1]:
     line[1] = "seconds"
 assert lines[0] == lines[1], "another log"
 END
+}
+
+find_free_port()
+{
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# Usage: trains_the_same_in_processes: in those that it starts, and in those that the environment makes one training.
+trains_the_same_in_processes()
+{
+    local -a train=("$bin/allreduce-train" --config=small.json --iterations=8)
+    local -a ranks=(WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$(find_free_port)")
+    local workers
+    for workers in 2 3; do
+        limited "${train[@]}" --workers=$workers --out=workers.json --log=workers.csv >train.log
+        same_training whole workers
+    done
+    RANK=1 limited env "${ranks[@]}" "${train[@]}" --out=rank-1.json --log=rank-1.csv >rank-1.out &
+    RANK=0 limited env "${ranks[@]}" "${train[@]}" --out=rank-0.json --log=rank-0.csv >rank-0.out
+    wait $!
+    same_training whole rank-0
+    # Only rank 0 writes and prints.
+    [[ ! -e rank-1.json && ! -e rank-1.csv && ! -s rank-1.out ]]
+}
+
+# Usage: loses_a_rank SIGNAL PATTERN: the job ends with a line that matches, and goes on to the same weights.
+loses_a_rank()
+{
+    local -a train=("$bin/allreduce-train" --config=small.json --iterations=8 --save-every=1 --workers=2
+        --out=lost.json --log=lost.csv)
+    local parent status=0
+    rm -f lost.json.state
+    "${train[@]}" --rank-timeout=5 >train.log 2>lost.err &
+    parent=$!
+    until [[ -e lost.json.state ]]; do
+        sleep 0.05
+    done
+    pkill --signal "$1" -P "$parent"
+    wait "$parent" || status=$?
+    if ((status != 1)) || (($(wc -l <lost.err) != 1)) || ! grep -Eq -- "$2" lost.err; then
+        printf 'status %d, expected 1 and a line with %s:\n' "$status" "$2"
+        cat lost.err
+        return 1
+    fi
+    limited "${train[@]}" --resume >train.log
+    same_training whole lost
+}
+
+# Usage: leaves_no_ranks SIGNAL: of a training that is stopped in the middle.
+leaves_no_ranks()
+{
+    local group i
+    rm -f stopped.json.state
+    # What bash starts in the background ignores INT otherwise.
+    setsid env --default-signal=INT "$bin/allreduce-train" --config=small.json --save-every=1 --workers=3 \
+        --out=stopped.json >train.log &
+    group=$!
+    until [[ -e stopped.json.state ]]; do
+        sleep 0.05
+    done
+    (($(pgrep -c -g "$group") == 3)) || return 1
+    kill -s "$1" "$group"
+    ! wait "$group" || return 1
+    for ((i = 0; i < 100; ++i)); do
+        pgrep -g "$group" --runstates D,R,S,T >/dev/null || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# Usage: refuses_rank PATTERN VARIABLE=VALUE [OPTION...]: what the environment says is not possible.
+refuses_rank()
+{
+    (
+        export RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29500
+        export "${2?}"
+        refuses "$1" allreduce-train --config=small.json --iterations=1 --out=rank.json "${@:3}"
+    )
+}
+
+# Usage: fails_without_others RANK PATTERN: they do not come.
+fails_without_others()
+{
+    local MASTER_PORT
+    MASTER_PORT=$(find_free_port)
+    export MASTER_PORT
+    RANK=$1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 fails "$2" \
+        allreduce-train --config=small.json --iterations=1 --out=rank.json --rank-timeout=2
+}
+
+# Usage: refuses_port_in_use
+refuses_port_in_use()
+{
+    local port listener status=0
+    port=$(find_free_port)
+    python3 -c "import socket, time; s = socket.create_server(('', $port)); print(flush=True); time.sleep(60)" >listens &
+    listener=$!
+    until [[ -s listens ]]; do
+        sleep 0.05
+    done
+    refuses_rank "MASTER_PORT $port: rank 0 cannot listen there: Address already in use" MASTER_PORT="$port" || status=1
+    kill "$listener"
+    return $status
+}
+
+check_train_processes()
+{
+    local program=allreduce-train
+    if [[ $("$bin/$program" --workers=2 --config=small.json --iterations=1 --out=a.json 2>&1) == *"no LibTorch with c10d"* ]]; then
+        skip "train: several processes: there is no Gloo"
+        return
+    fi
+    check "train: several processes" trains_the_same_in_processes
+    check "train: a rank is killed" loses_a_rank KILL 'rank 1 of 2 was ended by signal 9 .*--resume goes on'
+    check "train: a rank hangs" loses_a_rank STOP 'rank 0 of 2: the others cannot be reached: Timed out'
+    check "train: no ranks are left by INT" leaves_no_ranks INT
+    check "train: no ranks are left by TERM" leaves_no_ranks TERM
+    check "train: no ranks are left by KILL" leaves_no_ranks KILL
+    check "train: no workers" refuses '--workers "0"' $program --workers=0
+    check "train: more workers than slices" refuses 'training in 9 processes: .* 8 slices and 8 rollouts' \
+        $program --config=small.json --workers=9
+    check "train: workers and ranks" refuses_rank '--workers "2" and WORLD_SIZE "2"' RANK=0 --workers=2
+    check "train: nobody to wait for" refuses '--rank-timeout: has no effect' $program --rank-timeout=5
+    check "train: rank out of range" refuses_rank 'RANK 2: expected a whole number from 0 to 1' RANK=2
+    check "train: no address" refuses_rank 'MASTER_ADDR: not set, but RANK is' MASTER_ADDR=
+    check "train: no port" refuses_rank 'MASTER_PORT: not set, but RANK is' MASTER_PORT=
+    check "train: no such port" refuses_rank 'MASTER_PORT 70000: expected a whole number from 1' MASTER_PORT=70000
+    check "train: unknown address" refuses_rank 'MASTER_ADDR "nowhere.invalid"' MASTER_ADDR=nowhere.invalid
+    check "train: port in use" refuses_port_in_use
+    check "train: rank 1 does not come" fails_without_others 0 'after 2 s missing: rank 1'
+    check "train: rank 0 does not come" fails_without_others 1 'timed out after 2s'
 }
 
 check_train()
@@ -532,6 +669,7 @@ END
     check "train: nothing to resume" refuses 'none.json.state: not there' $program --resume --out=none.json
     check "train: unknown option" refuses 'unknown option "--fast"' $program --fast
     check_damaged_states
+    check_train_processes
 }
 
 # Usage: changes_state PATTERN REPLACEMENT: makes bad.json.state of a.json.state; its check sums are right.

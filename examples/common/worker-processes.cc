@@ -94,12 +94,6 @@ class SignalGuard
     struct sigaction m_oldTerm; //!< what SIGTERM did
 };
 
-[[noreturn]] void
-FailSystem(const std::string& call)
-{
-    throw std::runtime_error(call + ": " + std::strerror(errno));
-}
-
 /// @return whether all could be written
 bool
 WriteAll(int pipe, const std::string& text)
@@ -147,9 +141,7 @@ DescribeEnd(int status, const std::string& text)
 {
     if (WIFSIGNALED(status))
     {
-        const int number = WTERMSIG(status);
-        return "its process was ended by signal " + std::to_string(number) + " (" +
-               strsignal(number) + ")";
+        return "its process " + DescribeStatus(status);
     }
     switch (WEXITSTATUS(status))
     {
@@ -159,7 +151,7 @@ DescribeEnd(int status, const std::string& text)
     case FAILED:
         return text.empty() ? "its process failed" : text;
     default:
-        return "its process ended with status " + std::to_string(WEXITSTATUS(status));
+        return "its process " + DescribeStatus(status);
     }
 }
 
@@ -367,6 +359,23 @@ ServeFirstRank(MpiRanks& ranks, const WorkerProcesses::Task& task)
             ranks.Send(0, char(IS_INPUT_ERROR) + std::string(error.what()));
         }
     }
+}
+
+std::string
+DescribeStatus(int status)
+{
+    if (WIFSIGNALED(status))
+    {
+        const int number = WTERMSIG(status);
+        return "was ended by signal " + std::to_string(number) + " (" + strsignal(number) + ")";
+    }
+    return "ended with status " + std::to_string(WEXITSTATUS(status));
+}
+
+void
+FailSystem(const std::string& call)
+{
+    throw std::runtime_error(call + ": " + std::strerror(errno));
 }
 
 uint32_t

@@ -112,6 +112,12 @@ class WorkerProcesses
  */
 void ServeFirstRank(MpiRanks& ranks, const WorkerProcesses::Task& task);
 
+/// @return how a process ended, as "was ended by signal 9 (Killed)" @param status of waitpid
+std::string DescribeStatus(int status);
+
+/// A call to the system failed. @param call its name @throws std::runtime_error that says why
+[[noreturn]] void FailSystem(const std::string& call);
+
 /// @return how many processes this machine runs at a time
 uint32_t GetNCores();
 

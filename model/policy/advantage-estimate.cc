@@ -5,8 +5,9 @@
 #include "advantage-estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 namespace ns3::allreduce
 {
@@ -14,38 +15,12 @@ namespace ns3::allreduce
 namespace
 {
 
-/// Collects numbers for their mean and deviation.
-struct Moments
-{
-    double sum{0};     //!< of the numbers
-    double squares{0}; //!< of their squares
-    uint64_t count{0}; //!< of the numbers
-
-    void Add(double x)
-    {
-        sum += x;
-        squares += x * x;
-        ++count;
-    }
-
-    double Normalize(double x) const
-    {
-        const double mean = sum / count;
-        return (x - mean) / (std::sqrt(std::max(1e-8, squares / count - mean * mean)) + 1e-4);
-    }
-};
-
-/// @return the mean length of the rollouts of an episode's problem
 double
-FindMeanLength(const std::vector<Episode>& episodes, std::size_t index, uint32_t nRollouts)
+Normalize(double x, const AdvantageMoments& moments)
 {
-    const std::size_t first = index / nRollouts * nRollouts;
-    double sum = 0;
-    for (std::size_t i = first; i < first + nRollouts; ++i)
-    {
-        sum += episodes[i].nRounds;
-    }
-    return sum / nRollouts;
+    const double mean = moments.sum / moments.count;
+    const double variance = moments.squares / moments.count - mean * mean;
+    return (x - mean) / (std::sqrt(std::max(1e-8, variance)) + 1e-4);
 }
 
 /// @return by round: its advantage; its return and value go into the estimate
@@ -102,34 +77,31 @@ EstimateDecisions(const Episode& episode,
     return advantages;
 }
 
-void
-Normalize(const std::vector<Episode>& episodes, double most, AdvantageEstimate& estimate)
+bool
+IsUpper(const Episode& episode, std::size_t decision)
 {
-    std::array<Moments, 2> moments; // of the lower policy, of the upper one
-    const auto isUpper = [&](std::size_t episode, std::size_t decision) {
-        return episodes[episode].decisions[decision].head == PolicyHead::TREE;
-    };
-    for (std::size_t i = 0; i < episodes.size(); ++i)
-    {
-        for (std::size_t k = 0; k < estimate.ofDecisions[i].size(); ++k)
-        {
-            moments[isUpper(i, k)].Add(estimate.ofDecisions[i][k]);
-        }
-    }
-    for (std::size_t i = 0; i < episodes.size(); ++i)
-    {
-        for (std::size_t k = 0; k < estimate.ofDecisions[i].size(); ++k)
-        {
-            float& advantage = estimate.ofDecisions[i][k];
-            advantage = std::clamp(moments[isUpper(i, k)].Normalize(advantage), -most, most);
-        }
-    }
+    return episode.decisions[decision].head == PolicyHead::TREE;
 }
 
 } // namespace
 
+std::vector<double>
+ComputeLeads(const std::vector<double>& lengths, uint32_t nRollouts)
+{
+    std::vector<double> leads;
+    for (auto first = lengths.begin(); first != lengths.end(); first += nRollouts)
+    {
+        const double mean = std::accumulate(first, first + nRollouts, 0.0) / nRollouts;
+        std::transform(first, first + nRollouts, std::back_inserter(leads), [=](double length) {
+            return mean - length;
+        });
+    }
+    return leads;
+}
+
 AdvantageEstimate
 EstimateAdvantages(const std::vector<Episode>& episodes,
+                   const std::vector<double>& leads,
                    const PolicyWeights& weights,
                    const TrainingConfig& config)
 {
@@ -137,15 +109,48 @@ EstimateAdvantages(const std::vector<Episode>& episodes,
     for (std::size_t i = 0; i < episodes.size(); ++i)
     {
         std::vector<double> rounds = EstimateRounds(episodes[i], weights, config.lambda, estimate);
-        const double lead = FindMeanLength(episodes, i, config.rollouts) - episodes[i].nRounds;
         for (double& advantage : rounds)
         {
-            advantage += config.group_weight * lead;
+            advantage += config.group_weight * leads[i];
         }
         estimate.ofDecisions.push_back(EstimateDecisions(episodes[i], rounds, config.pick_lambda));
     }
-    Normalize(episodes, config.most_advantage, estimate);
     return estimate;
+}
+
+PolicyMoments
+AddUpAdvantages(const std::vector<Episode>& episodes, const AdvantageEstimate& estimate)
+{
+    PolicyMoments moments;
+    for (std::size_t i = 0; i < episodes.size(); ++i)
+    {
+        for (std::size_t k = 0; k < estimate.ofDecisions[i].size(); ++k)
+        {
+            const double advantage = estimate.ofDecisions[i][k];
+            AdvantageMoments& ofPolicy = moments[IsUpper(episodes[i], k)];
+            ofPolicy.sum += advantage;
+            ofPolicy.squares += advantage * advantage;
+            ++ofPolicy.count;
+        }
+    }
+    return moments;
+}
+
+void
+NormalizeAdvantages(const std::vector<Episode>& episodes,
+                    const PolicyMoments& moments,
+                    double most,
+                    AdvantageEstimate& estimate)
+{
+    for (std::size_t i = 0; i < episodes.size(); ++i)
+    {
+        for (std::size_t k = 0; k < estimate.ofDecisions[i].size(); ++k)
+        {
+            float& advantage = estimate.ofDecisions[i][k];
+            advantage =
+                std::clamp(Normalize(advantage, moments[IsUpper(episodes[i], k)]), -most, most);
+        }
+    }
 }
 
 } // namespace ns3::allreduce

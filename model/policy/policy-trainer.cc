@@ -7,6 +7,7 @@
 #include "advantage-estimate.h"
 #include "decision-batch.h"
 #include "policy-checkpoint.h"
+#include "policy-loss.h"
 #include "policy-network.h"
 #include "policy-prior.h"
 #include "policy-rollout.h"
@@ -17,11 +18,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+#include <sstream>
 #include <stdexcept>
+
+/// Of OpenBLAS, if that is the BLAS of LibTorch, which does not pass its own number on.
+extern "C" __attribute__((weak)) void openblas_set_num_threads(int);
 
 namespace ns3::allreduce
 {
@@ -37,6 +43,17 @@ MakeSeed(uint64_t seed, uint64_t iteration, uint64_t what)
     std::array<uint32_t, 2> words{};
     sequence.generate(words.begin(), words.end());
     return uint64_t{words[0]} << 32 | words[1];
+}
+
+/// LibTorch computes on the calling thread: sums come out the same, and slices run side by side.
+void
+UseOneThread()
+{
+    torch::set_num_threads(1);
+    if (openblas_set_num_threads)
+    {
+        openblas_set_num_threads(1);
+    }
 }
 
 /// @return after how many rounds a plan is so bad that it is given up
@@ -56,52 +73,6 @@ ListAllFeatures()
         all.push_back(GetPolicyFeatures(head));
     }
     return all;
-}
-
-/// What a loss is made of: log-probabilities of the choices, and their mean entropy.
-struct PolicyOutput
-{
-    torch::Tensor logProbability; //!< by decision
-    torch::Tensor entropy;        //!< mean
-};
-
-/// @return by decision: the largest score of its rows, to be subtracted for precision
-torch::Tensor
-FindLargest(const torch::Tensor& scores, const DecisionBatch& batch)
-{
-    torch::Tensor largest = torch::full({batch.nDecisions}, -std::numeric_limits<float>::max());
-    const float* score = scores.data_ptr<float>();
-    const int64_t* decision = batch.decisionOfRow.data_ptr<int64_t>();
-    float* result = largest.data_ptr<float>();
-    for (int64_t row = 0; row < scores.numel(); ++row)
-    {
-        result[decision[row]] = std::max(result[decision[row]], score[row]);
-    }
-    return largest;
-}
-
-/// The lower policy: a softmax over each decision's rows.
-PolicyOutput
-ApplySoftmax(const torch::Tensor& scores, const DecisionBatch& batch)
-{
-    const torch::Tensor shifted =
-        scores - FindLargest(scores.detach(), batch).index_select(0, batch.decisionOfRow);
-    const torch::Tensor sums =
-        torch::zeros({batch.nDecisions}).index_add(0, batch.decisionOfRow, shifted.exp()).log();
-    const torch::Tensor logProbabilities = shifted - sums.index_select(0, batch.decisionOfRow);
-    const torch::Tensor entropy =
-        -(logProbabilities.exp() * logProbabilities).sum() / batch.nDecisions;
-    return {logProbabilities.index_select(0, batch.chosenRow), entropy};
-}
-
-/// The upper policy: a yes or no for each tree.
-PolicyOutput
-ApplyBernoulli(const torch::Tensor& scores, const DecisionBatch& batch)
-{
-    const torch::Tensor logYes = torch::log_sigmoid(scores);
-    const torch::Tensor logNo = torch::log_sigmoid(-scores);
-    return {batch.choice * logYes + (1 - batch.choice) * logNo,
-            -(logYes.exp() * logYes + logNo.exp() * logNo).mean()};
 }
 
 /// Means over the updates of an iteration.
@@ -124,14 +95,127 @@ struct UpdateStatistics
     }
 };
 
-/// @return 1 - Var(returns - values) / Var(returns)
-double
-ComputeExplainedVariance(const AdvantageEstimate& estimate)
+/// Rollouts whose share of every gradient is computed in one piece.
+struct TrainingSlice
 {
-    const torch::Tensor returns = torch::tensor(estimate.returns);
-    const torch::Tensor errors = returns - torch::tensor(estimate.values);
-    const double variance = returns.var().item<double>();
-    return variance > 0 ? 1 - errors.var().item<double>() / variance : 0;
+    std::vector<Episode> episodes; //!< none if another process has them
+    AdvantageEstimate advantages;  //!< what they were worth
+};
+
+/// Sums over returns, for how much of their variance the critic explains.
+struct ReturnMoments
+{
+    double count{0};        //!< of the rounds
+    double sum{0};          //!< of the returns
+    double squares{0};      //!< of the returns
+    double errorSum{0};     //!< of what the critic was wrong by
+    double errorSquares{0}; //!< of that
+
+    void Add(const AdvantageEstimate& estimate)
+    {
+        for (std::size_t i = 0; i < estimate.returns.size(); ++i)
+        {
+            const double error = estimate.returns[i] - estimate.values[i];
+            ++count;
+            sum += estimate.returns[i];
+            squares += estimate.returns[i] * estimate.returns[i];
+            errorSum += error;
+            errorSquares += error * error;
+        }
+    }
+
+    /// @return 1 - Var(returns - values) / Var(returns)
+    double GetExplainedVariance() const
+    {
+        const double variance = squares - sum * sum / count;
+        return variance > 0 ? 1 - (errorSquares - errorSum * errorSum / count) / variance : 0;
+    }
+};
+
+/// What is summed over the episodes of a slice for the log.
+struct EpisodeSums
+{
+    double returns{0};       //!< sums of rewards
+    double excessRounds{0};  //!< rounds over the least
+    double selectedShare{0}; //!< of trees
+    double nDecisions{0};    //!< made
+
+    void Add(const Episode& episode)
+    {
+        returns += std::accumulate(episode.rewards.begin(), episode.rewards.end(), 0.0);
+        excessRounds += double(episode.nRounds) - episode.nRoundsNeeded;
+        selectedShare += episode.selectedShare;
+        nDecisions += episode.decisions.size();
+    }
+};
+
+/// Sums over the decisions of a minibatch; a row of what slices add up ends with it.
+struct MinibatchSums
+{
+    double nDecisions{0}; //!< how many
+    double entropy{0};    //!< of the choices
+    double kl{0};         //!< how far the policy has moved
+    double nClipped{0};   //!< those that PPO clipped
+};
+
+/// A struct of numbers as a row of numbers, and back.
+template <typename Struct>
+constexpr std::size_t N_NUMBERS = sizeof(Struct) / sizeof(double);
+
+template <typename Struct>
+void
+WriteNumbers(const Struct& numbers, double* row)
+{
+    std::memcpy(row, &numbers, sizeof(Struct));
+}
+
+template <typename Struct>
+Struct
+ReadNumbers(const double* row)
+{
+    static_assert(std::is_trivially_copyable_v<Struct>);
+    Struct numbers;
+    std::memcpy(static_cast<void*>(&numbers), row, sizeof(Struct));
+    return numbers;
+}
+
+/// Write the gradient of a loss to a row. @return what comes after it
+double*
+WriteGradient(const torch::Tensor& loss, const std::vector<torch::Tensor>& parameters, double* row)
+{
+    for (const torch::Tensor& gradient : torch::autograd::grad({loss}, parameters))
+    {
+        const torch::Tensor flat = gradient.contiguous();
+        row = std::copy_n(flat.data_ptr<float>(), flat.numel(), row);
+    }
+    return row;
+}
+
+/// Set the gradient from the sum of rows.
+void
+SetGradient(const double* sums, double factor, std::vector<torch::Tensor> parameters)
+{
+    for (torch::Tensor& parameter : parameters)
+    {
+        torch::Tensor gradient = torch::empty_like(parameter);
+        float* values = gradient.data_ptr<float>();
+        for (int64_t i = 0; i < gradient.numel(); ++i)
+        {
+            values[i] = *sums++ * factor;
+        }
+        parameter.mutable_grad() = gradient;
+    }
+}
+
+int64_t
+CountWeights(const std::vector<torch::Tensor>& parameters)
+{
+    int64_t n = 0;
+    for (const torch::Tensor& parameter : parameters)
+    {
+        n += parameter.numel();
+    }
+    return n;
 }
 
 /// Read as many values as there are. @throws std::length_error if there are others
@@ -147,25 +231,61 @@ ReadValues(const nlohmann::json& json, std::vector<float>& values)
 
 } // namespace
 
+void
+CheckTrainingSize(const TrainingConfig& config, uint32_t nProcesses)
+{
+    const uint64_t nRollouts = uint64_t{config.problems} * config.rollouts;
+    if (nProcesses > std::min<uint64_t>(config.slices, nRollouts))
+    {
+        FailInput("training in ",
+                  nProcesses,
+                  " processes: the configuration has ",
+                  config.slices,
+                  " slices and ",
+                  nRollouts,
+                  " rollouts in an iteration, expected as many processes at most");
+    }
+}
+
 /// Networks and optimizers.
 struct PolicyTrainer::Impl
 {
-    explicit Impl(const TrainingConfig& trainingConfig);
+    Impl(const TrainingConfig& trainingConfig, std::shared_ptr<const TrainingGroup> trainingGroup);
 
     PolicyWeights Export() const;
-    std::vector<Episode> CollectEpisodes(const PolicyWeights& weights) const;
-    void UpdatePolicies(const std::vector<Episode>& episodes,
-                        const AdvantageEstimate& advantages,
+    void FollowWeights();
+    template <typename Task>
+    void ForOwnSlices(const Task& task) const;
+    template <typename Task>
+    std::vector<double> GatherSlices(std::size_t width, const Task& task) const;
+    template <typename Task>
+    std::vector<double> SumSlices(std::size_t width, const Task& task) const;
+    std::vector<TrainingProblem> DrawProblems() const;
+    std::vector<TrainingSlice> CollectSlices(const PolicyWeights& weights) const;
+    void SumEpisodes(const std::vector<TrainingSlice>& slices, TrainingProgress& progress);
+    std::vector<double> FindLeads(const std::vector<TrainingSlice>& slices) const;
+    void EstimateSlices(const PolicyWeights& weights,
+                        std::vector<TrainingSlice>& slices,
+                        TrainingProgress& progress) const;
+    void UpdatePolicies(const std::vector<TrainingSlice>& slices,
                         uint32_t epoch,
                         UpdateStatistics& statistics);
-    void UpdatePolicy(PolicyHead head, const DecisionBatch& batch, UpdateStatistics& statistics);
-    void UpdateCritic(const std::vector<Episode>& episodes, const AdvantageEstimate& advantages);
-    void TakeStep(PolicyHead head, const torch::Tensor& loss, double rateFactor);
+    void UpdatePolicy(PolicyHead head,
+                      const std::vector<DecisionShuffle>& shuffles,
+                      uint32_t minibatch,
+                      UpdateStatistics& statistics);
+    void UpdateCritic(const std::vector<TrainingSlice>& slices);
+    void TakeStep(PolicyHead head, double rateFactor);
     void UpdateAverage();
     void ValidateWeights(TrainingProgress& progress);
     double GetShareDone() const;
+    std::string Write() const;
+    void Read(torch::serialize::InputArchive& archive, const std::string& name);
 
     TrainingConfig config;                                          //!< how to train
+    std::shared_ptr<const TrainingGroup> group;                     //!< who trains
+    uint32_t nEpisodes;                                             //!< of an iteration
+    uint32_t nSlices;                                               //!< of an iteration
     uint32_t iteration{0};                                          //!< iterations done
     uint64_t nDecisions{0};                                         //!< made so far
     std::vector<Perceptron> networks;                               //!< by head
@@ -175,10 +295,15 @@ struct PolicyTrainer::Impl
     double bestValidation{std::numeric_limits<double>::infinity()}; //!< of best
 };
 
-PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig)
-    : config(trainingConfig)
+PolicyTrainer::Impl::Impl(const TrainingConfig& trainingConfig,
+                          std::shared_ptr<const TrainingGroup> trainingGroup)
+    : config(trainingConfig),
+      group(trainingGroup ? std::move(trainingGroup) : std::make_shared<TrainingGroup>()),
+      nEpisodes(config.problems * config.rollouts),
+      nSlices(std::min(config.slices, nEpisodes))
 {
-    torch::set_num_threads(1);
+    CheckTrainingSize(config, group->GetSize());
+    UseOneThread();
     averaged = MakePrior(config.seed);
     best = averaged;
     for (const PolicyHead head : POLICY_HEADS)
@@ -216,29 +341,20 @@ PolicyTrainer::Step()
     const TrainingConfig& config = impl.config;
 
     // Roll out the present policies.
+    impl.FollowWeights();
     const PolicyWeights weights = impl.Export();
-    const std::vector<Episode> episodes = impl.CollectEpisodes(weights);
-    for (const Episode& episode : episodes)
-    {
-        const double n = episodes.size();
-        progress.meanReturn +=
-            std::accumulate(episode.rewards.begin(), episode.rewards.end(), 0.0) / n;
-        progress.excessRounds += (double(episode.nRounds) - episode.nRoundsNeeded) / n;
-        progress.selectedShare += episode.selectedShare / n;
-        impl.nDecisions += episode.decisions.size();
-    }
-    progress.nDecisions = impl.nDecisions;
+    std::vector<TrainingSlice> slices = impl.CollectSlices(weights);
+    impl.SumEpisodes(slices, progress);
 
     // Say what each decision was worth.
-    const AdvantageEstimate advantages = EstimateAdvantages(episodes, weights, config);
-    progress.explainedVariance = ComputeExplainedVariance(advantages);
+    impl.EstimateSlices(weights, slices, progress);
 
     // Make good decisions likelier, within PPO's limits, and teach the critic.
     UpdateStatistics statistics;
     for (uint32_t epoch = 0; epoch < config.epochs; ++epoch)
     {
-        impl.UpdatePolicies(episodes, advantages, epoch, statistics);
-        impl.UpdateCritic(episodes, advantages);
+        impl.UpdatePolicies(slices, epoch, statistics);
+        impl.UpdateCritic(slices);
     }
     statistics.WriteTo(progress);
     impl.UpdateAverage();
@@ -256,110 +372,294 @@ PolicyTrainer::Step()
     return progress;
 }
 
-std::vector<Episode>
-PolicyTrainer::Impl::CollectEpisodes(const PolicyWeights& weights) const
+/// Take over the weights of rank 0: on another kind of processor they may differ in the last digit.
+void
+PolicyTrainer::Impl::FollowWeights()
+{
+    PolicyWeights weights = Export();
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        std::vector<float>& values = weights.heads[head].values;
+        std::string bytes(reinterpret_cast<const char*>(values.data()),
+                          values.size() * sizeof(float));
+        group->Broadcast(bytes);
+        std::memcpy(values.data(), bytes.data(), bytes.size());
+        networks[head]->Import(weights.heads[head]);
+    }
+}
+
+template <typename Task>
+void
+PolicyTrainer::Impl::ForOwnSlices(const Task& task) const
+{
+    RunParallel(
+        nSlices,
+        [&](uint32_t slice) {
+            if (group->IsOwn(slice))
+            {
+                task(slice);
+            }
+        },
+        group->GetNThreads());
+}
+
+/// @return the rows that a task writes for each slice, one after another
+template <typename Task>
+std::vector<double>
+PolicyTrainer::Impl::GatherSlices(std::size_t width, const Task& task) const
+{
+    std::vector<double> rows(nSlices * width, 0);
+    ForOwnSlices([&](uint32_t slice) { task(slice, rows.data() + slice * width); });
+    group->Gather(rows, nSlices);
+    return rows;
+}
+
+/// @return the sum of the rows that a task writes for each slice, added in the order of the slices
+template <typename Task>
+std::vector<double>
+PolicyTrainer::Impl::SumSlices(std::size_t width, const Task& task) const
+{
+    const std::vector<double> rows = GatherSlices(width, task);
+    std::vector<double> sums(width, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+    {
+        sums[i % width] += rows[i];
+    }
+    return sums;
+}
+
+/// Draw the problems of the iteration; each process those of its own, and then tells the others.
+std::vector<TrainingProblem>
+PolicyTrainer::Impl::DrawProblems() const
 {
     std::vector<TrainingProblem> problems(config.problems);
-    RunParallel(problems.size(), [&](uint32_t i) {
-        problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
-    });
-    std::vector<Episode> episodes(problems.size() * config.rollouts);
-    RunParallel(episodes.size(), [&](uint32_t i) {
+    std::vector<std::string> texts(config.problems);
+    const auto draw = [&](uint32_t i) {
+        if (group->IsOwn(i))
+        {
+            problems[i] = DrawTrainingProblem(config, MakeSeed(config.seed, iteration, i));
+            texts[i] = group->GetSize() > 1 ? WriteTrainingProblem(problems[i]) : "";
+        }
+    };
+    RunParallel(config.problems, draw, group->GetNThreads());
+    group->Gather(texts);
+    const auto read = [&](uint32_t i) {
+        if (!group->IsOwn(i))
+        {
+            problems[i] =
+                ReadTrainingProblem(config, MakeSeed(config.seed, iteration, i), texts[i]);
+        }
+    };
+    RunParallel(config.problems, read, group->GetNThreads());
+    return problems;
+}
+
+std::vector<TrainingSlice>
+PolicyTrainer::Impl::CollectSlices(const PolicyWeights& weights) const
+{
+    const std::vector<TrainingProblem> problems = DrawProblems();
+    std::vector<TrainingSlice> slices(nSlices);
+    for (uint32_t i = 0; i < nEpisodes; ++i)
+    {
+        if (group->IsOwn(i % nSlices))
+        {
+            slices[i % nSlices].episodes.emplace_back();
+        }
+    }
+    const auto rollOut = [&](uint32_t i) {
+        if (!group->IsOwn(i % nSlices))
+        {
+            return;
+        }
         const PlanningProblem& problem = problems[i / config.rollouts].problem;
         PlanningEnvironment environment(problem);
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         options.seed = MakeSeed(config.seed, iteration, 100'000 + i);
         options.mostRounds = GetMostRounds(problem);
-        RunRollout(environment, weights, options, config.reward, &episodes[i]);
-    });
-    return episodes;
+        Episode& episode = slices[i % nSlices].episodes[i / nSlices];
+        RunRollout(environment, weights, options, config.reward, &episode);
+    };
+    RunParallel(nEpisodes, rollOut, group->GetNThreads());
+    return slices;
 }
 
 void
-PolicyTrainer::Impl::UpdatePolicies(const std::vector<Episode>& episodes,
-                                    const AdvantageEstimate& advantages,
+PolicyTrainer::Impl::SumEpisodes(const std::vector<TrainingSlice>& slices,
+                                 TrainingProgress& progress)
+{
+    const std::vector<double> row =
+        SumSlices(N_NUMBERS<EpisodeSums>, [&](uint32_t slice, double* ofSlice) {
+            EpisodeSums sums;
+            for (const Episode& episode : slices[slice].episodes)
+            {
+                sums.Add(episode);
+            }
+            WriteNumbers(sums, ofSlice);
+        });
+    const auto sums = ReadNumbers<EpisodeSums>(row.data());
+    progress.meanReturn = sums.returns / nEpisodes;
+    progress.excessRounds = sums.excessRounds / nEpisodes;
+    progress.selectedShare = sums.selectedShare / nEpisodes;
+    nDecisions += sums.nDecisions;
+    progress.nDecisions = nDecisions;
+}
+
+/// @return by episode: see ComputeLeads
+std::vector<double>
+PolicyTrainer::Impl::FindLeads(const std::vector<TrainingSlice>& slices) const
+{
+    const std::size_t width = (nEpisodes + nSlices - 1) / nSlices;
+    const std::vector<double> rows = GatherSlices(width, [&](uint32_t slice, double* lengths) {
+        for (const Episode& episode : slices[slice].episodes)
+        {
+            *lengths++ = episode.nRounds;
+        }
+    });
+    std::vector<double> lengths(nEpisodes);
+    for (uint32_t i = 0; i < nEpisodes; ++i)
+    {
+        lengths[i] = rows[i % nSlices * width + i / nSlices];
+    }
+    return ComputeLeads(lengths, config.rollouts);
+}
+
+void
+PolicyTrainer::Impl::EstimateSlices(const PolicyWeights& weights,
+                                    std::vector<TrainingSlice>& slices,
+                                    TrainingProgress& progress) const
+{
+    const std::vector<double> leads = FindLeads(slices);
+    const std::size_t width = N_NUMBERS<PolicyMoments> + N_NUMBERS<ReturnMoments>;
+    const std::vector<double> sums = SumSlices(width, [&](uint32_t index, double* row) {
+        TrainingSlice& slice = slices[index];
+        std::vector<double> ofSlice;
+        for (uint32_t i = index; i < nEpisodes; i += nSlices)
+        {
+            ofSlice.push_back(leads[i]);
+        }
+        slice.advantages = EstimateAdvantages(slice.episodes, ofSlice, weights, config);
+        WriteNumbers(AddUpAdvantages(slice.episodes, slice.advantages), row);
+        ReturnMoments returns;
+        returns.Add(slice.advantages);
+        WriteNumbers(returns, row + N_NUMBERS<PolicyMoments>);
+    });
+    const auto moments = ReadNumbers<PolicyMoments>(sums.data());
+    ForOwnSlices([&](uint32_t i) {
+        NormalizeAdvantages(slices[i].episodes,
+                            moments,
+                            config.most_advantage,
+                            slices[i].advantages);
+    });
+    const auto returns = ReadNumbers<ReturnMoments>(sums.data() + N_NUMBERS<PolicyMoments>);
+    progress.explainedVariance = returns.GetExplainedVariance();
+}
+
+void
+PolicyTrainer::Impl::UpdatePolicies(const std::vector<TrainingSlice>& slices,
                                     uint32_t epoch,
                                     UpdateStatistics& statistics)
 {
     for (const PolicyHead head :
          {PolicyHead::PORT, PolicyHead::SENDER, PolicyHead::ITEM, PolicyHead::TREE})
     {
-        const DecisionShuffle shuffle(episodes,
-                                      advantages,
-                                      head,
-                                      config.port_share,
-                                      MakeSeed(config.seed, iteration, 1'000'000 + epoch));
+        std::vector<DecisionShuffle> shuffles;
+        for (uint32_t i = 0; i < nSlices; ++i)
+        {
+            shuffles.emplace_back(
+                slices[i].episodes,
+                slices[i].advantages,
+                head,
+                config.port_share,
+                MakeSeed(config.seed, iteration, 1'000'000 + epoch * nSlices + i));
+        }
         for (uint32_t i = 0; i < config.minibatches; ++i)
         {
-            const DecisionBatch batch = shuffle.MakeMinibatch(i, config.minibatches);
-            if (batch.nDecisions > 0)
-            {
-                UpdatePolicy(head, batch, statistics);
-            }
+            UpdatePolicy(head, shuffles, i, statistics);
         }
     }
 }
 
 void
 PolicyTrainer::Impl::UpdatePolicy(PolicyHead head,
-                                  const DecisionBatch& batch,
+                                  const std::vector<DecisionShuffle>& shuffles,
+                                  uint32_t minibatch,
                                   UpdateStatistics& statistics)
 {
     const bool isUpper = head == PolicyHead::TREE;
-    const torch::Tensor scores = networks[static_cast<std::size_t>(head)]->forward(batch.rows);
-    const PolicyOutput output =
-        isUpper ? ApplyBernoulli(scores, batch) : ApplySoftmax(scores, batch);
-    const torch::Tensor logRatio = output.logProbability - batch.logProbability;
-    const torch::Tensor ratio = logRatio.exp();
-    const torch::Tensor clipped = ratio.clamp(1 - config.clip, 1 + config.clip);
-    const torch::Tensor policyLoss =
-        -torch::min(ratio * batch.advantage, clipped * batch.advantage).mean();
-    {
-        const torch::NoGradGuard noGradient;
-        (isUpper ? statistics.upperEntropy : statistics.entropy) += output.entropy.item<double>();
-        statistics.kl += (ratio - 1 - logRatio).mean().item<double>();
-        statistics.clipFraction +=
-            ((ratio - 1).abs() > config.clip).to(torch::kFloat32).mean().item<double>();
-        ++(isUpper ? statistics.nUpper : statistics.nLower);
-    }
     const double entropyWeight = config.entropy * (1 - GetShareDone());
-    TakeStep(head, policyLoss - entropyWeight * output.entropy, isUpper ? config.upper_rate : 1);
+    Perceptron& network = networks[static_cast<std::size_t>(head)];
+    const std::vector<torch::Tensor> parameters = network->parameters();
+    const std::size_t width = CountWeights(parameters) + N_NUMBERS<MinibatchSums>;
+    const std::vector<double> sums = SumSlices(width, [&](uint32_t slice, double* row) {
+        const DecisionBatch batch = shuffles[slice].MakeMinibatch(minibatch, config.minibatches);
+        if (batch.nDecisions > 0)
+        {
+            const PolicyLoss loss = ComputePolicyLoss(network->forward(batch.rows),
+                                                      batch,
+                                                      isUpper,
+                                                      config.clip,
+                                                      entropyWeight);
+            row = WriteGradient(loss.loss, parameters, row);
+            WriteNumbers(MinibatchSums{loss.nDecisions, loss.entropy, loss.kl, loss.nClipped}, row);
+        }
+    });
+    const auto ofAll = ReadNumbers<MinibatchSums>(sums.data() + CountWeights(parameters));
+    if (ofAll.nDecisions > 0)
+    {
+        (isUpper ? statistics.upperEntropy : statistics.entropy) +=
+            ofAll.entropy / ofAll.nDecisions;
+        statistics.kl += ofAll.kl / ofAll.nDecisions;
+        statistics.clipFraction += ofAll.nClipped / ofAll.nDecisions;
+        ++(isUpper ? statistics.nUpper : statistics.nLower);
+        SetGradient(sums.data(), 1 / ofAll.nDecisions, parameters);
+        TakeStep(head, isUpper ? config.upper_rate : 1);
+    }
 }
 
 void
-PolicyTrainer::Impl::UpdateCritic(const std::vector<Episode>& episodes,
-                                  const AdvantageEstimate& advantages)
+PolicyTrainer::Impl::UpdateCritic(const std::vector<TrainingSlice>& slices)
 {
     constexpr auto VALUE = static_cast<std::size_t>(PolicyHead::VALUE);
-    std::vector<float> all;
-    for (const Episode& episode : episodes)
-    {
-        all.insert(all.end(), episode.rows[VALUE].begin(), episode.rows[VALUE].end());
-    }
     const int64_t nFeatures = GetPolicyFeatures(PolicyHead::VALUE).size();
-    const torch::Tensor rows = torch::tensor(all).view({-1, nFeatures});
-    const torch::Tensor returns = torch::tensor(advantages.returns);
+    std::vector<torch::Tensor> rows(nSlices);
+    std::vector<torch::Tensor> returns(nSlices);
+    ForOwnSlices([&](uint32_t i) {
+        std::vector<float> all;
+        for (const Episode& episode : slices[i].episodes)
+        {
+            all.insert(all.end(), episode.rows[VALUE].begin(), episode.rows[VALUE].end());
+        }
+        rows[i] = torch::tensor(all).view({-1, nFeatures});
+        returns[i] = torch::tensor(slices[i].advantages.returns);
+    });
+    const std::vector<torch::Tensor> parameters = networks[VALUE]->parameters();
     for (uint32_t i = 0; i < config.minibatches; ++i)
     {
-        const torch::Tensor loss = torch::mse_loss(networks[VALUE]->forward(rows), returns);
-        TakeStep(PolicyHead::VALUE, loss, config.critic_rate);
+        const std::size_t width = CountWeights(parameters) + 1;
+        const std::vector<double> sums = SumSlices(width, [&](uint32_t slice, double* row) {
+            const torch::Tensor loss = torch::mse_loss(networks[VALUE]->forward(rows[slice]),
+                                                       returns[slice],
+                                                       torch::Reduction::Sum);
+            *WriteGradient(loss, parameters, row) = returns[slice].numel();
+        });
+        SetGradient(sums.data(), 1 / sums.back(), parameters);
+        TakeStep(PolicyHead::VALUE, config.critic_rate);
     }
 }
 
+/// Follow the gradient that is set.
 void
-PolicyTrainer::Impl::TakeStep(PolicyHead head, const torch::Tensor& loss, double rateFactor)
+PolicyTrainer::Impl::TakeStep(PolicyHead head, double rateFactor)
 {
     Perceptron& network = networks[static_cast<std::size_t>(head)];
     torch::optim::Adam& optimizer = *optimizers[static_cast<std::size_t>(head)];
     const double rate =
         config.learning_rate + GetShareDone() * (config.learning_rate_end - config.learning_rate);
-    for (auto& group : optimizer.param_groups())
+    for (auto& parameterGroup : optimizer.param_groups())
     {
-        static_cast<torch::optim::AdamOptions&>(group.options()).lr(rate * rateFactor);
+        static_cast<torch::optim::AdamOptions&>(parameterGroup.options()).lr(rate * rateFactor);
     }
-    optimizer.zero_grad();
-    loss.backward();
     torch::nn::utils::clip_grad_norm_(network->parameters(), config.gradient_norm);
     optimizer.step();
 }
@@ -384,8 +684,8 @@ PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
 {
     const PolicyWeights present = Export();
     progress.isValidated = true;
-    progress.validation = Validate(present, config);
-    progress.validationAveraged = Validate(averaged, config);
+    progress.validation = Validate(present, config, *group);
+    progress.validationAveraged = Validate(averaged, config, *group);
     if (progress.validationAveraged <= bestValidation)
     {
         bestValidation = progress.validationAveraged;
@@ -400,8 +700,9 @@ PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
     }
 }
 
-PolicyTrainer::PolicyTrainer(const TrainingConfig& config)
-    : m_impl(std::make_unique<Impl>(config))
+PolicyTrainer::PolicyTrainer(const TrainingConfig& config,
+                             std::shared_ptr<const TrainingGroup> group)
+    : m_impl(std::make_unique<Impl>(config, std::move(group)))
 {
 }
 
@@ -446,81 +747,90 @@ PolicyTrainer::Score(PolicyHead head, const std::vector<float>& rows) const
     return {scores.data_ptr<float>(), scores.data_ptr<float>() + scores.numel()};
 }
 
-void
-PolicyTrainer::Save(const std::string& path) const
+std::string
+PolicyTrainer::Impl::Write() const
 {
     std::ostringstream text;
     torch::serialize::OutputArchive archive;
     auto write = [&](const std::string& key, const std::string& value) {
         archive.write(key, torch::IValue(value));
     };
-    nlohmann::ordered_json numbers = {{"config", m_impl->config.ToJson()},
+    nlohmann::ordered_json numbers = {{"config", config.ToJson()},
                                       {"features", ListAllFeatures()},
-                                      {"iteration", m_impl->iteration},
-                                      {"decisions", m_impl->nDecisions}};
-    if (std::isfinite(m_impl->bestValidation))
+                                      {"iteration", iteration},
+                                      {"decisions", nDecisions}};
+    if (std::isfinite(bestValidation))
     {
-        numbers["best_validation"] = m_impl->bestValidation;
+        numbers["best_validation"] = bestValidation;
     }
     for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
     {
         const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
-        numbers["averaged"][name] = m_impl->averaged.heads[head].values;
-        numbers["best"][name] = m_impl->best.heads[head].values;
+        numbers["averaged"][name] = averaged.heads[head].values;
+        numbers["best"][name] = best.heads[head].values;
         torch::serialize::OutputArchive network;
         torch::serialize::OutputArchive optimizer;
-        m_impl->networks[head]->save(network);
-        m_impl->optimizers[head]->save(optimizer);
+        networks[head]->save(network);
+        optimizers[head]->save(optimizer);
         archive.write("network-" + name, network);
         archive.write("optimizer-" + name, optimizer);
     }
     write("numbers", numbers.dump());
     archive.save_to(text);
-    WriteFileAtomically(path, text.str());
+    return text.str();
+}
+
+void
+PolicyTrainer::Save(const std::string& path) const
+{
+    WriteFileAtomically(path, m_impl->Write());
+}
+
+/// @param name of the state, for messages
+void
+PolicyTrainer::Impl::Read(torch::serialize::InputArchive& archive, const std::string& name)
+{
+    torch::IValue value;
+    archive.read("numbers", value);
+    const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
+    if (numbers.at("config") != nlohmann::json(config.ToJson()))
+    {
+        FailInput(name, ": made with another configuration");
+    }
+    if (numbers.at("features") != nlohmann::json(ListAllFeatures()))
+    {
+        FailInput(name, ": made with other features of the networks");
+    }
+    iteration = numbers.at("iteration");
+    nDecisions = numbers.at("decisions");
+    bestValidation = numbers.value("best_validation", std::numeric_limits<double>::infinity());
+    for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
+    {
+        const std::string headName = GetPolicyHeadName(POLICY_HEADS[head]);
+        ReadValues(numbers.at("averaged").at(headName), averaged.heads[head].values);
+        ReadValues(numbers.at("best").at(headName), best.heads[head].values);
+        torch::serialize::InputArchive network;
+        torch::serialize::InputArchive optimizer;
+        archive.read("network-" + headName, network);
+        archive.read("optimizer-" + headName, optimizer);
+        networks[head]->load(network);
+        optimizers[head]->load(optimizer);
+    }
 }
 
 void
 PolicyTrainer::Load(const std::string& path)
 {
+    const std::string name = "training state " + NamePath(path);
     try
     {
         torch::serialize::InputArchive archive;
         archive.load_from(path);
-        torch::IValue value;
-        archive.read("numbers", value);
-        const nlohmann::json numbers = nlohmann::json::parse(value.toStringRef());
-        if (numbers.at("config") != nlohmann::json(m_impl->config.ToJson()))
-        {
-            FailInput("training state ", NamePath(path), ": made with another configuration");
-        }
-        if (numbers.at("features") != nlohmann::json(ListAllFeatures()))
-        {
-            FailInput("training state ",
-                      NamePath(path),
-                      ": made with other features of the networks");
-        }
-        m_impl->iteration = numbers.at("iteration");
-        m_impl->nDecisions = numbers.at("decisions");
-        m_impl->bestValidation =
-            numbers.value("best_validation", std::numeric_limits<double>::infinity());
-        for (std::size_t head = 0; head < N_POLICY_HEADS; ++head)
-        {
-            const std::string name = GetPolicyHeadName(POLICY_HEADS[head]);
-            ReadValues(numbers.at("averaged").at(name), m_impl->averaged.heads[head].values);
-            ReadValues(numbers.at("best").at(name), m_impl->best.heads[head].values);
-            torch::serialize::InputArchive network;
-            torch::serialize::InputArchive optimizer;
-            archive.read("network-" + name, network);
-            archive.read("optimizer-" + name, optimizer);
-            m_impl->networks[head]->load(network);
-            m_impl->optimizers[head]->load(optimizer);
-        }
+        m_impl->Read(archive, name);
     }
     catch (const c10::Error&)
     {
-        FailInput("training state ",
-                  NamePath(path),
-                  ": not there, cut short or not a training state");
+        FailInput(name, ": not there, cut short or not a training state");
     }
     catch (const InputError&)
     {
@@ -528,15 +838,33 @@ PolicyTrainer::Load(const std::string& path)
     }
     catch (const std::exception&)
     {
-        FailInput("training state ", NamePath(path), ": damaged");
+        FailInput(name, ": damaged");
+    }
+}
+
+void
+PolicyTrainer::FollowRankZero()
+{
+    std::string state = m_impl->group->GetRank() == 0 ? m_impl->Write() : "";
+    m_impl->group->Broadcast(state);
+    if (m_impl->group->GetRank() > 0)
+    {
+        std::istringstream in(state);
+        torch::serialize::InputArchive archive;
+        archive.load_from(in);
+        m_impl->Read(archive, "training state of rank 0");
     }
 }
 
 double
-Validate(const PolicyWeights& weights, const TrainingConfig& config)
+Validate(const PolicyWeights& weights, const TrainingConfig& config, const TrainingGroup& group)
 {
     std::vector<double> ratios(CountValidationProblems(config), 0);
-    RunParallel(ratios.size(), [&](uint32_t i) {
+    const auto validate = [&](uint32_t i) {
+        if (!group.IsOwn(i))
+        {
+            return;
+        }
         const TrainingProblem owned = MakeValidationProblem(config, i);
         PlanningEnvironment environment(owned.problem);
         RolloutOptions options;
@@ -545,7 +873,9 @@ Validate(const PolicyWeights& weights, const TrainingConfig& config)
         Episode episode;
         RunRollout(environment, weights, options, {}, &episode);
         ratios[i] = static_cast<double>(episode.nRounds) / episode.nRoundsNeeded;
-    });
+    };
+    RunParallel(ratios.size(), validate, group.GetNThreads());
+    group.Gather(ratios, ratios.size());
     return std::accumulate(ratios.begin(), ratios.end(), 0.0) / ratios.size();
 }
 

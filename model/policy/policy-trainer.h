@@ -7,6 +7,7 @@
 
 #include "policy-weights.h"
 #include "training-config.h"
+#include "training-group.h"
 
 #include <cstdint>
 #include <memory>
@@ -38,18 +39,34 @@ struct TrainingProgress
 /**
  * @ingroup allreduce
  *
+ * @param config what to train on, and how
+ * @param nProcesses how many processes are to train
+ * @throws InputError if some of them would have nothing to do
+ */
+void CheckTrainingSize(const TrainingConfig& config, uint32_t nProcesses);
+
+/**
+ * @ingroup allreduce
+ *
  * @brief Trains both policies and the critic together with proximal policy optimization (PPO).
  *
- * An iteration draws problems, rolls each out several times on all cores, estimates advantages and
- * improves the weights on what was seen. All that chance decides depends on the seed and the number
- * of the iteration only, so that training which was stopped and resumed gives the same weights as
- * training which was not.
+ * An iteration draws problems, rolls each out several times, estimates advantages and improves the
+ * weights on what was seen. The rollouts are cut into slices (TrainingConfig::slices), which the
+ * processes of a group and their threads share out. All that chance decides depends on the seed and
+ * on the numbers of the iteration, the rollout and the slice only, and what slices give is added up
+ * in their order. So the weights are the same whoever does which slice, and whether training is
+ * stopped and resumed or not.
  */
 class PolicyTrainer
 {
   public:
-    /// @param config what to train on, and how
-    explicit PolicyTrainer(const TrainingConfig& config);
+    /**
+     * @param config what to train on, and how; the same in all processes
+     * @param group who trains; none: this process on its own
+     * @throws InputError if there are more processes than slices
+     */
+    explicit PolicyTrainer(const TrainingConfig& config,
+                           std::shared_ptr<const TrainingGroup> group = nullptr);
     ~PolicyTrainer();
 
     /// Begin with weights that were trained before. @param weights the weights
@@ -59,10 +76,11 @@ class PolicyTrainer
     uint32_t GetIteration() const;
 
     /**
-     * Do an iteration.
+     * Do an iteration, together with the others of the group.
      *
-     * @return how it went
+     * @return how it went, the same in all processes
      * @throws InputError if a weight is no longer a finite number
+     * @throws TrainingGroupError if a process is gone
      */
     TrainingProgress Step();
 
@@ -97,6 +115,9 @@ class PolicyTrainer
      */
     void Load(const std::string& path);
 
+    /// Go on from where rank 0 is; to be called in all processes, before the first Step.
+    void FollowRankZero();
+
   private:
     struct Impl;                  //!< keeps LibTorch out of this header
     std::unique_ptr<Impl> m_impl; //!< networks and optimizers
@@ -109,9 +130,12 @@ class PolicyTrainer
  *
  * @param weights the weights
  * @param config says which problems
+ * @param group who shares the problems out
  * @return mean length of the plans over the least possible, the nearer to 1 the better
  */
-double Validate(const PolicyWeights& weights, const TrainingConfig& config);
+double Validate(const PolicyWeights& weights,
+                const TrainingConfig& config,
+                const TrainingGroup& group = TrainingGroup());
 
 } // namespace ns3::allreduce
 

@@ -28,6 +28,7 @@ struct Range
 
 constexpr Range SHARE{0, 1};
 constexpr Range COUNT{1, 1e9};
+constexpr Range SLICES{1, 1e4};
 constexpr Range COUNT_OR_NONE{0, 1e9};
 constexpr Range POSITIVE{1e-12, 1e9};
 constexpr Range WEIGHT{0, 1e9};
@@ -63,6 +64,7 @@ ForEachKey(Config& config, const Visit& visit)
     visit("rollouts", config.rollouts, COUNT, "of each problem");
     visit("epochs", config.epochs, COUNT, "over the rollouts of an iteration");
     visit("minibatches", config.minibatches, COUNT, "in an epoch");
+    visit("slices", config.slices, SLICES, "parts of a minibatch, shared out among processes");
     visit("clip", config.clip, POSITIVE, "PPO's limit on the ratio of probabilities");
     visit("lambda", config.lambda, SHARE, "of generalized advantage estimation, over rounds");
     visit("pick_lambda", config.pick_lambda, SHARE, "discount of what later picks of a round earn");

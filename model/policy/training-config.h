@@ -59,6 +59,7 @@ struct TrainingConfig
     uint32_t rollouts{8};           //!< of each problem
     uint32_t epochs{3};             //!< over the rollouts of an iteration
     uint32_t minibatches{8};        //!< in an epoch
+    uint32_t slices{8};             //!< parts of a minibatch, shared out among processes
     double clip{0.2};               //!< PPO's limit on the ratio of probabilities
     double lambda{0.95};            //!< of generalized advantage estimation, over rounds
     double pick_lambda{0.9};        //!< discount of what later picks of a round earn

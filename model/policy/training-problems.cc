@@ -15,6 +15,7 @@
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
 namespace ns3::allreduce
@@ -121,19 +122,73 @@ MakeValidationSeed(uint32_t index)
     return 0x5eed'0000'0000'0000 + index;
 }
 
+/// A network, and how many chunks each of its servers is to have.
+struct DrawnNetwork
+{
+    Topology topology;        //!< the network
+    uint32_t chunksPerServer; //!< m
+};
+
+DrawnNetwork
+DrawNetwork(const TrainingConfig& config, Chance& chance)
+{
+    const Topology whole = DrawTopology(config.topologies, chance);
+    const uint32_t chunksPerServer = DrawChunksPerServer(whole, config, chance);
+    return {Change(whole, config.degraded, config.mixed, chance), chunksPerServer};
+}
+
+/// All of a problem but its network, and what it wants: in training all servers want all chunks.
+template <typename Problem, typename Visit>
+void
+ForEachMember(Problem& problem, const Visit& visit)
+{
+    visit("capacity", problem.capacity);
+    visit("roots", problem.roots);
+    visit("isOpen", problem.isOpen);
+    visit("parents", problem.parents);
+    visit("partners", problem.partners);
+    visit("mayCoresShrink", problem.mayCoresShrink);
+    visit("prices", problem.prices);
+    visit("partOf", problem.partOf);
+    visit("nParts", problem.nParts);
+    visit("due", problem.due);
+    visit("nRoundsDone", problem.nRoundsDone);
+    visit("nRounds", problem.nRounds);
+}
+
 } // namespace
 
 TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {
     Chance chance(seed);
-    Topology topology = DrawTopology(config.topologies, chance);
-    const uint32_t chunksPerServer = DrawChunksPerServer(topology, config, chance);
-    topology = Change(topology, config.degraded, config.mixed, chance);
-    return MakeProblem(std::move(topology),
-                       chunksPerServer,
+    DrawnNetwork drawn = DrawNetwork(config, chance);
+    return MakeProblem(std::move(drawn.topology),
+                       drawn.chunksPerServer,
                        chance.Happens(config.forward),
                        chance);
+}
+
+std::string
+WriteTrainingProblem(const TrainingProblem& drawn)
+{
+    nlohmann::json json;
+    ForEachMember(drawn.problem,
+                  [&](const char* name, const auto& member) { json[name] = member; });
+    return json.dump();
+}
+
+TrainingProblem
+ReadTrainingProblem(const TrainingConfig& config, uint64_t seed, const std::string& text)
+{
+    Chance chance(seed);
+    TrainingProblem owned;
+    owned.topology = std::make_shared<const Topology>(DrawNetwork(config, chance).topology);
+    owned.problem.topology = owned.topology.get();
+    const auto json = nlohmann::json::parse(text);
+    ForEachMember(owned.problem,
+                  [&](const char* name, auto& member) { json.at(name).get_to(member); });
+    return owned;
 }
 
 uint32_t

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace ns3::allreduce
 {
@@ -32,6 +33,26 @@ struct TrainingProblem
  * @return the problem
  */
 TrainingProblem DrawTrainingProblem(const TrainingConfig& config, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param drawn a problem that was drawn
+ * @return what takes long to find of it, for those who want the same problem
+ */
+std::string WriteTrainingProblem(const TrainingProblem& drawn);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param config what the problem was drawn from
+ * @param seed what it was drawn with
+ * @param text what WriteTrainingProblem made of it
+ * @return the problem that DrawTrainingProblem gives, in less time
+ */
+TrainingProblem ReadTrainingProblem(const TrainingConfig& config,
+                                    uint64_t seed,
+                                    const std::string& text);
 
 /**
  * @ingroup allreduce

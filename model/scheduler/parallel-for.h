@@ -22,10 +22,13 @@ namespace ns3::allreduce
  *
  * @param n how often
  * @param task what to do; must not depend on the order
+ * @param mostThreads that are used
  */
 template <typename Task>
 void
-RunParallel(uint32_t n, const Task& task)
+RunParallel(uint32_t n,
+            const Task& task,
+            uint32_t mostThreads = std::thread::hardware_concurrency())
 {
     std::atomic<uint32_t> next{0};
     auto work = [&] {
@@ -34,7 +37,7 @@ RunParallel(uint32_t n, const Task& task)
             task(i);
         }
     };
-    const uint32_t nThreads = std::max(1U, std::min(n, std::thread::hardware_concurrency()));
+    const uint32_t nThreads = std::max(1U, std::min(n, mostThreads));
     std::vector<std::future<void>> others;
     for (uint32_t i = 1; i < nThreads; ++i)
     {
