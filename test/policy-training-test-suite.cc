@@ -446,12 +446,13 @@ class ResumeTestCase : public TestCase
     uint64_t m_nDecisions{0}; //!< made so far
 };
 
-/// @brief Training in threads and processes.
+/// @brief Who trains: threads, and how many processes there can be.
 class TrainingGroupTestCase : public TestCase
 {
   public:
     TrainingGroupTestCase()
-        : TestCase("the number of threads and of processes does not change a weight")
+        : TestCase("the number of threads does not change a weight; processes without a slice are "
+                   "refused")
     {
     }
 
