@@ -29,6 +29,13 @@
 #include <set>
 #include <utility>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#if __GLIBC_PREREQ(2, 33)
+#define ALLREDUCE_MALLINFO2
+#endif
+#endif
+
 namespace ns3::allreduce
 {
 
@@ -561,6 +568,36 @@ class WrongValueTestCase : public NetworkTestCase
     }
 };
 
+#ifdef ALLREDUCE_MALLINFO2
+/// A server and its share of the network take little memory.
+class MemoryTestCase : public TestCase
+{
+  public:
+    explicit MemoryTestCase(bool isLight)
+        : TestCase(isLight ? "memory of a light network" : "memory of a network"),
+          m_isLight(isLight)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TopologyHelper helper(ParseTopology("bcube:8,2"));
+        helper.SetLight(m_isLight);
+        const double before = mallinfo2().uordblks;
+        const auto network = helper.Install();
+        const double bytes = mallinfo2().uordblks - before;
+        constexpr double MOST_BYTES = 50'000;
+        NS_TEST_EXPECT_MSG_LT(bytes / network->GetTopology().GetNServers(),
+                              MOST_BYTES,
+                              "bytes for a server");
+        Simulator::Destroy();
+    }
+
+    const bool m_isLight; //!< see TopologyHelper::SetLight
+};
+#endif
+
 /// The helper's tests.
 class TopologyHelperTestSuite : public TestSuite
 {
@@ -587,6 +624,10 @@ class TopologyHelperTestSuite : public TestSuite
         AddTestCase(new DCellAddressTestCase);
         AddTestCase(new JellyfishAddressTestCase);
         AddTestCase(new WrongValueTestCase);
+#ifdef ALLREDUCE_MALLINFO2
+        AddTestCase(new MemoryTestCase(false));
+        AddTestCase(new MemoryTestCase(true));
+#endif
     }
 };
 

@@ -271,6 +271,7 @@ check_run()
     check "run: nothing was replanned" prints '"replanned_by": ?""' $program "$@" --format=json
     check "run: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program "$@" --format=json
     check "run: slow link" prints 'bcube:2,1' $program "$@" --slow=0-4:3
+    check "run: full stack" prints 'bcube:2,1' $program "$@" --full-stack
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
     check "run: flow monitor without IP" refuses '--flow-monitor: FlowMonitor sees IP packets only' $program "$@" \
         --transport=ns3::allreduce::RawTransport --flow-monitor=flows-raw.xml
