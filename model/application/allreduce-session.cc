@@ -377,7 +377,8 @@ AllReduceSession::GoOn()
     m_isPrepared = true;
     m_isGathering = true;
     m_barrier->BeginGathering();
-    if (!m_transport->Prepare(FindFirstTransfers(),
+    if (!m_transport->NeedsPreparation() ||
+        !m_transport->Prepare(FindFirstTransfers(),
                               m_sync == DEPENDENCY,
                               MakeCallback(&AllReduceSession::NotePrepared, this)))
     {

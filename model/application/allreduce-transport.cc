@@ -95,6 +95,12 @@ AllReduceTransport::Prepare(const std::vector<TransferPlan>& transfers,
     return false;
 }
 
+bool
+AllReduceTransport::NeedsPreparation() const
+{
+    return false;
+}
+
 std::string
 AllReduceTransport::DescribePreparation() const
 {

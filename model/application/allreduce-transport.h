@@ -170,6 +170,9 @@ class AllReduceTransport : public Object
      */
     virtual bool Prepare(const std::vector<TransferPlan>& transfers, bool all, ReadyCallback ready);
 
+    /// @return whether Prepare can have something to do; no transport has by default
+    virtual bool NeedsPreparation() const;
+
     /// @return what Prepare still waits for, as "no connection along 0-4-1"; "" if for nothing
     virtual std::string DescribePreparation() const;
 

@@ -177,6 +177,11 @@ class TcpTransport : public AllReduceTransport
         return !ahead.empty();
     }
 
+    bool NeedsPreparation() const override
+    {
+        return true;
+    }
+
     std::string DescribePreparation() const override
     {
         constexpr std::size_t MOST = 4;
