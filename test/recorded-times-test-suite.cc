@@ -65,7 +65,7 @@ const std::vector<Recording> RECORDINGS = {
     {"raw", "bcube:4,1", "no delay", 535147},
     {"raw", "bcube:4,1", "two iterations", 583147},
     {"raw", "fattree:4", "loss", 27602798},
-    {"raw", "fattree:4", "grants", 2899597},
+    {"raw", "fattree:4", "grants", 2884919},
     {"udp", "bcube:4,1", "barrier", 584358},
     {"udp", "bcube:4,1", "dependency", 400234},
     {"udp", "dcell:4,1", "barrier", 554064},
@@ -97,8 +97,8 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "jellyfish:10,3,2", "dependency", 1021943},
     {"tcp", "torus:4x4", "barrier", 257951},
     {"tcp", "torus:4x4", "dependency", 256155},
-    {"tcp", "bcube:4,1", "messages", 1155619},
-    {"tcp", "bcube:4,1", "grants", 580167},
+    {"tcp", "bcube:4,1", "messages", 1171855},
+    {"tcp", "bcube:4,1", "grants", 588075},
     {"tcp", "bcube:4,1", "loss", 161456491},
     {"tcp", "bcube:4,1", "slow", 1308750},
     {"tcp", "bcube:4,1", "background", 1705000},
@@ -106,7 +106,7 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "bcube:4,1", "no delay", 536643},
     {"tcp", "bcube:4,1", "two iterations", 583551},
     {"tcp", "fattree:4", "loss", 3735705431},
-    {"tcp", "fattree:4", "grants", 2729495},
+    {"tcp", "fattree:4", "grants", 2739690},
 };
 
 /// What a run can have besides packets.

@@ -127,7 +127,7 @@ class TopologyFileTestCase : public TestCase
     /// @return the links of a file with three servers and a switch
     std::vector<Link> ReadLinks(const std::string& links)
     {
-        return ReadText(R"({"servers": 3, "switches": 1, "links": )" + links + "}").GetLinks();
+        return ReadText(R"({"servers": 2, "switches": 2, "links": )" + links + "}").GetLinks();
     }
 
     void CheckLinkForms()
