@@ -111,6 +111,12 @@ CheckFiles(const Options& options)
 #ifndef ALLREDUCE_NETANIM
         FailInput("--anim: this build has no NetAnim");
 #endif
+        if (options.run.nRanks > 1)
+        {
+            FailInput("--anim: not possible in ",
+                      options.run.nRanks,
+                      " processes, where NetAnim sees only a part of each way");
+        }
         OutputFile::Check("--anim", options.anim);
     }
 }
@@ -385,12 +391,6 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     options.run.isAnimated = !options.anim.empty();
     options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
-    if (options.run.nRanks > 1 && !options.anim.empty())
-    {
-        FailInput("--anim: not possible in ",
-                  options.run.nRanks,
-                  " processes, where NetAnim sees only a part of each way");
-    }
     const LaunchedRanks ranks;
     CheckFiles(options);
 

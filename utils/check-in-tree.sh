@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Builds the module as contrib/allreduce of the ns-3 release that Debian has, from its source package, and
-# runs the module's suites with test.py and its programs with ./ns3 run, also in several processes. The tree is kept in
-# $ALLREDUCE_CACHE (default: allreduce/ in the user's cache folder), so that a second run is quick.
+# runs the module's suites with test.py and its programs with ./ns3 run, also in several processes. The tree
+# is kept in $ALLREDUCE_CACHE (default: allreduce/ in the user's cache folder), so that a second run is quick.
 # Arguments go to ./ns3 configure.
 
 set -euo pipefail
@@ -137,14 +137,14 @@ for command, run, _ in cpp_examples:
 # In several processes.
 check_ranks()
 {
-    local line
+    local line program=$tree/build/contrib/allreduce/examples/ns$version-allreduce-run-default
     while read -r line; do
         echo "$line"
         case $line in
         PASS*) passed=$((passed + 1)) ;;
         FAIL*) failed=$((failed + 1)) ;;
         esac
-    done < <("$module_dir/utils/check-ranks.sh" "$tree/build/contrib/allreduce/examples/ns$version-allreduce-run-default" || echo "FAIL check-ranks.sh")
+    done < <("$module_dir/utils/check-ranks.sh" "$program" || echo "FAIL check-ranks.sh")
 }
 
 mkdir -p "$cache"

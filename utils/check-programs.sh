@@ -273,6 +273,8 @@ check_run()
     check "run: slow link" prints 'bcube:2,1' $program "$@" --slow=0-4:3
     check "run: full stack" prints 'bcube:2,1' $program "$@" --full-stack
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
+    check "run: a partition for one process" refuses '--partition: has no effect in one process' $program "$@" \
+        --partition=nodes.txt
     check "run: flow monitor without IP" refuses '--flow-monitor: FlowMonitor sees IP packets only' $program "$@" \
         --transport=ns3::allreduce::RawTransport --flow-monitor=flows-raw.xml
     check "run: what it saw" grep -q '<Flow flowId="1".*lostPackets="0"' flows.xml

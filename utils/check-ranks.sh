@@ -74,7 +74,7 @@ check_agreement()
 
 check_variants()
 {
-    local common=(--topology=bcube:4,1 --control=packets --bytes=1MiB)
+    local common=("--topology=bcube:4,1" --control=packets --bytes=1MiB)
     local transport
     extra=(--SimulatorImplementationType=ns3::NullMessageSimulatorImpl)
     for transport in raw udp tcp; do
@@ -92,7 +92,7 @@ check_variants()
 
 check_refusals()
 {
-    local common=(--topology=bcube:4,1 --transport=raw --bytes=1MiB)
+    local common=("--topology=bcube:4,1" --transport=raw --bytes=1MiB)
     check "refuses --control=ideal" refuses "--control=packets" "${common[@]}"
     common+=(--control=packets)
     check "refuses --fail" refuses "^allreduce-run: --fail: " "${common[@]}" --fail=0-16@100us

@@ -369,6 +369,12 @@ AllReduceSession::GoOn()
     {
         PlanBarrier();
     }
+    Prepare();
+}
+
+void
+AllReduceSession::Prepare()
+{
     if (m_isPrepared)
     {
         BeginRounds();

@@ -258,6 +258,7 @@ class AllReduceSession : public Object
     std::vector<WorkloadList> AskScheduler();
     std::vector<TransferPlan> FindFirstTransfers() const;
     void AddFirstMessages(std::vector<TransferPlan>& transfers) const;
+    void Prepare();
     void NotePrepared(NodeId server);
     void NoteBarrierOver();
     void BeginRounds();
