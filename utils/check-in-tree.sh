@@ -78,7 +78,7 @@ build_in_tree()
 {
     install_packages "${build_packages[@]}" bzip2 libgsl-dev libsqlite3-dev libxml2-dev ninja-build python3 ||
         die "could not install the packages that the build needs"
-    install_packages libmetis-dev libopenmpi-dev openmpi-bin || die "could not install MPI"
+    install_packages "${mpi_packages[@]}" || die "could not install MPI"
     install_torch
     get_ns3
     copy_module

@@ -17,7 +17,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
-mpi_packages=(libopenmpi-dev openmpi-bin)
+mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
 
