@@ -9,7 +9,6 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/config.h"
-#include "ns3/datagram-transport.h"
 #include "ns3/distributed-run.h"
 #include "ns3/global-value.h"
 #include "ns3/nstime.h"
@@ -195,7 +194,8 @@ RunOptions::CheckRanks() const
            "where FlowMonitor sees only a part of each way");
     const std::string why = "because ns-3 passes at most 2000 bytes on; expected --frame=" +
                             std::to_string(MOST_CARRIED_BYTES) + " or less";
-    const bool isDatagrams = DynamicCast<DatagramTransport>(CreateTransport(transport)) != nullptr;
+    const TypeId datagrams = TypeId::LookupByName("ns3::allreduce::DatagramTransport");
+    const bool isDatagrams = CreateTransport(transport)->GetInstanceTypeId().IsChildOf(datagrams);
     refuse(verifyData && frame > MOST_CARRIED_BYTES, "--verify-data", why);
     refuse(!isDatagrams && frame > MOST_CARRIED_BYTES, "--transport=" + transport, why);
 }
