@@ -130,8 +130,9 @@ class SoakDraw
         if (m_hasBackground)
         {
             // Random traffic overflows a short queue so often that TCP does little but wait.
-            drawn.options.faults.background =
-                drawn.options.queue < 100 ? "0.1" : Choose({"0.1", "0.3", "0.5"});
+            const bool isShort = drawn.options.queue < 100;
+            const std::string least = drawn.options.transport == "tcp" ? "0.02" : "0.1";
+            drawn.options.faults.background = isShort ? least : Choose({"0.1", "0.3", "0.5"});
         }
     }
 
