@@ -375,7 +375,8 @@ struct Diary
     std::vector<std::string> lines; //!< one for each packet told of
 
     /// Write down a packet.
-    static void Note(Diary* diary, const std::string& source, Ptr<const Packet> packet)
+    // By value: ns-3 binds copies, and calls what takes them as they are.
+    static void Note(Diary* diary, std::string source, Ptr<const Packet> packet)
     {
         diary->lines.push_back(std::to_string(Simulator::Now().GetNanoSeconds()) + " " + source +
                                " " + std::to_string(packet->GetSize()));
