@@ -13,6 +13,7 @@
 #include "cluster-options.h"
 #include "cluster-rows.h"
 #include "html-report.h"
+#include "mpi-ranks.h"
 #include "output-file.h"
 #include "progress-line.h"
 #include "result-writer.h"
@@ -444,6 +445,10 @@ Run(int argc, char* argv[])
     if (options.seeds == 0)
     {
         FailInput("--seeds \"0\": expected 1 or more");
+    }
+    if (options.checkGuarantee > 0 || !options.writeJobs.empty() || !options.runSlot.empty())
+    {
+        RequireOneProcess();
     }
     if (options.checkGuarantee > 0)
     {

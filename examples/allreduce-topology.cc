@@ -9,6 +9,7 @@
  */
 
 #include "allreduce-program-options.h"
+#include "mpi-ranks.h"
 #include "result-writer.h"
 #include "topology-options.h"
 
@@ -220,6 +221,7 @@ Run(int argc, char* argv[])
         return 0;
     }
 
+    RequireOneProcess();
     if (options.bytes == 0)
     {
         FailInput("--bytes \"0\": expected 1 or more, or --no-flow");

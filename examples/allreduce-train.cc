@@ -11,6 +11,7 @@
 #include "allreduce-program-options.h"
 #include "html-report.h"
 #include "local-ranks.h"
+#include "mpi-ranks.h"
 #include "output-file.h"
 #include "progress-line.h"
 
@@ -338,6 +339,10 @@ CheckPlace(const Options& options, const TrainingPlace& place)
                   "\" and WORLD_SIZE \"",
                   place.size,
                   "\": expected one of them");
+    }
+    if (place.size == 1)
+    {
+        RequireOneProcess("--workers, or RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
     }
     if (options.rankTimeout > 0 && options.workers == 1 && place.size == 1)
     {

@@ -93,7 +93,9 @@ IsHere(Ptr<Node> node)
 void
 NoteArrival(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device, Ptr<Packet> packet)
 {
-    order->Arrive(device, packet);
+    order->Arrive(device->GetIfIndex(),
+                  MakeCallback(&PointToPointNetDevice::Receive, device),
+                  packet);
 }
 
 } // namespace
@@ -263,7 +265,7 @@ TopologyHelper::CreateLink(const Link& link)
     const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-    const bool isLight = m_isLight && !m_isOrdered && a->GetSystemId() == b->GetSystemId();
+    const bool isLight = m_isLight && a->GetSystemId() == b->GetSystemId();
     const auto devices = isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
@@ -330,19 +332,35 @@ TopologyHelper::OrderArrivals()
     for (LinkId id = 0; id < m_topology.GetNLinks(); ++id)
     {
         const Link& link = m_topology.GetLink(id);
-        const auto a = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id));
-        const auto b = DynamicCast<PointToPointNetDevice>(m_devices.Get(2 * id + 1));
-        if (IsHere(m_nodes.Get(link.a)) && IsHere(m_nodes.Get(link.b)))
-        {
-            const auto channel = CreateObject<OrderedChannel>();
-            channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-            channel->Join(a, orders[link.a], b, orders[link.b]);
-        }
-        else
-        {
-            SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[link.a], a));
-            SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[link.b], b));
-        }
+        OrderArrivals(link,
+                      {m_devices.Get(2 * id), m_devices.Get(2 * id + 1)},
+                      {orders[link.a], orders[link.b]});
+    }
+}
+
+void
+TopologyHelper::OrderArrivals(const Link& link,
+                              const std::array<Ptr<NetDevice>, 2>& devices,
+                              const std::array<Ptr<ArrivalOrder>, 2>& orders) const
+{
+    if (DynamicCast<LightLinkDevice>(devices[0]))
+    {
+        DynamicCast<LightLinkDevice>(devices[0])->SetArrivalOrder(orders[0]);
+        DynamicCast<LightLinkDevice>(devices[1])->SetArrivalOrder(orders[1]);
+        return;
+    }
+    const auto a = DynamicCast<PointToPointNetDevice>(devices[0]);
+    const auto b = DynamicCast<PointToPointNetDevice>(devices[1]);
+    if (IsHere(m_nodes.Get(link.a)) && IsHere(m_nodes.Get(link.b)))
+    {
+        const auto channel = CreateObject<OrderedChannel>();
+        channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
+        channel->Join(a, orders[0], b, orders[1]);
+    }
+    else
+    {
+        SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[0], a));
+        SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[1], b));
     }
 }
 

@@ -20,6 +20,7 @@
 #include "ns3/traffic-control-helper.h"
 #include "ns3/vector.h"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 namespace ns3::allreduce
 {
 
+class ArrivalOrder;
 class LightLinkDevice;
 
 /**
@@ -76,8 +78,7 @@ class TopologyHelper
      * The devices have the attributes and trace sources of PointToPointNetDevice, but
      * PointToPointHelper and NetAnim do not know them. Who listens to a node's IP, traffic control
      * or protocol handlers, as FlowMonitor does, does not hear of pinned packets that come in.
-     * Links between nodes of different ranks stay PointToPointNetDevices, and so do all with
-     * SetArrivalOrder.
+     * Links between nodes of different ranks stay PointToPointNetDevices.
      *
      * @param isLight whether to do so; false by default
      */
@@ -103,7 +104,8 @@ class TopologyHelper
     /**
      * Let packets that arrive at a node at the same time be handled port by port, after all else
      * that happens there at that time: then nothing depends on which rank simulates which node.
-     * ns-3's own channels, to which NetAnim listens, carry nothing then.
+     * NetAnim hears nothing of these links: it listens to ns-3's own channels, which they do
+     * without.
      *
      * @param isOrdered whether to do so; false by default
      */
@@ -212,6 +214,16 @@ class TopologyHelper
     void AddShortcuts();
     /// Do what SetArrivalOrder says.
     void OrderArrivals();
+    /**
+     * Let both ends of a link keep to an order.
+     *
+     * @param link the link
+     * @param devices its ends
+     * @param orders the orders at their nodes
+     */
+    void OrderArrivals(const Link& link,
+                       const std::array<Ptr<NetDevice>, 2>& devices,
+                       const std::array<Ptr<ArrivalOrder>, 2>& orders) const;
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
     /// Give every device an interface and an address.

@@ -459,6 +459,13 @@ refuses_jobs_of_ranks()
 }
 
 # Cases that are shared by processes, ranks of MPI and the machines of a queue.
+# Usage: refuses_processes PROGRAM [OPTION...]: refuses to do the same in each of the processes of mpirun, which
+# tells them their number in the environment.
+refuses_processes()
+{
+    OMPI_COMM_WORLD_SIZE=2 refuses 'started in 2 processes, which would all do the same' "$@"
+}
+
 check_sweeps()
 {
     local -a mpirun=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -np 2)
@@ -469,7 +476,11 @@ check_sweeps()
     check "sweeps: shards of runs" shards_well "${compare[@]}"
     check "sweeps: a shard of traces has a row for each" prints '^fair +gadget +1 ' "${cluster[@]}" --shard=1/2
     check "sweeps: no such shard" refuses '--shard "4/3": expected I/N with I from 1 to N' "${plan[@]}" --shard=4/3
+    check "sweeps: a shard without a case" refuses '--shard "10/12": has none of the 9 cases' "${plan[@]}" --shard=10/12
     check "sweeps: half a shard" refuses '--shard "4": expected I/N' "${plan[@]}" --shard=4
+    check "sweeps: a network in several processes" refuses_processes allreduce-topology --topology=bcube:2,1
+    check "sweeps: a training in several processes" refuses_processes allreduce-train --iterations=1
+    check "sweeps: a guarantee in several processes" refuses_processes allreduce-cluster --check-guarantee=1
     check "sweeps: plans of a file" refuses '--shard: has no effect beside --schedule-in' \
         allreduce-plan --schedule-in=x --shard=1/2
     rows_of one.csv "$bin/${cluster[0]}" "${cluster[@]:1}"

@@ -103,11 +103,7 @@ MpiRanks::Leave()
 
 MpiRanks::MpiRanks()
 {
-    if (GetNLaunched() > 1)
-    {
-        FailInput("started by mpirun, but this build has no MPI: expected one process, or a build "
-                  "with libopenmpi-dev");
-    }
+    RequireOneProcess("a build with MPI (Debian: libopenmpi-dev) or --shard");
 }
 
 MpiRanks::~MpiRanks() = default;
@@ -135,5 +131,17 @@ MpiRanks::Leave()
 }
 
 #endif
+
+void
+RequireOneProcess(const std::string& instead)
+{
+    if (GetNLaunched() > 1)
+    {
+        FailInput("started in ",
+                  GetNLaunched(),
+                  " processes, which would all do the same: expected ",
+                  instead);
+    }
+}
 
 } // namespace ns3::allreduce

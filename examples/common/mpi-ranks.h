@@ -66,6 +66,14 @@ class MpiRanks
     bool m_isJoined{false}; //!< MPI is at work
 };
 
+/**
+ * Refuse to be one of several processes that would all do the same, and write the same files.
+ *
+ * @param instead what was expected
+ * @throws InputError if mpirun has started several
+ */
+void RequireOneProcess(const std::string& instead = "a start without mpirun");
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_MPI_RANKS_H */

@@ -91,6 +91,10 @@ Sweep::Sweep(const SweepOptions& options, std::size_t nCases, WorkerProcesses::T
     {
         m_cases.push_back(i);
     }
+    if (m_cases.empty() && nCases > 0)
+    {
+        FailInput("--shard ", Quote(options.shard), ": has none of the ", nCases, " cases");
+    }
 }
 
 const std::vector<std::size_t>&

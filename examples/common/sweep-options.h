@@ -56,6 +56,7 @@ class Sweep
      * @param options who does what
      * @param nCases how many cases there are
      * @param task does one of them, given its number, in a process of its own
+     * @throws InputError if the shard has no case
      */
     Sweep(const SweepOptions& options, std::size_t nCases, WorkerProcesses::Task task);
 

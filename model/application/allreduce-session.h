@@ -300,7 +300,7 @@ class AllReduceSession : public Object
     std::string DescribeStuck() const;
     std::string DescribeCutOff() const;
 
-    // Where several ranks simulate the network
+    // Where several ranks simulate the network: see allreduce-session-ranks.cc
     std::string DescribeObstacle() const;
     void BeginEverywhere();
     void EndEverywhere();
@@ -309,6 +309,9 @@ class AllReduceSession : public Object
     void EndAllRanks();
     void StopAt(Time stop);
     Time GetEndMargin() const;
+
+    /// Size of a grant, token or release.
+    static constexpr uint64_t MESSAGE_BYTES = 64;
 
     uint64_t m_bytes{0};      //!< attribute Bytes
     Sync m_sync{BARRIER};     //!< attribute Sync

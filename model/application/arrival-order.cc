@@ -16,13 +16,13 @@ namespace ns3::allreduce
 NS_OBJECT_ENSURE_REGISTERED(OrderedChannel);
 
 void
-ArrivalOrder::Arrive(Ptr<PointToPointNetDevice> device, Ptr<Packet> packet)
+ArrivalOrder::Arrive(uint32_t port, const Receiver& receiver, Ptr<Packet> packet)
 {
     if (m_arrivals.empty())
     {
         Simulator::ScheduleNow(&ArrivalOrder::HandOver, Ptr<ArrivalOrder>(this));
     }
-    m_arrivals.push_back({device, packet});
+    m_arrivals.push_back({port, receiver, packet});
 }
 
 void
@@ -31,11 +31,11 @@ ArrivalOrder::HandOver()
     std::vector<Arrival> arrivals;
     arrivals.swap(m_arrivals);
     std::stable_sort(arrivals.begin(), arrivals.end(), [](const Arrival& x, const Arrival& y) {
-        return x.device->GetIfIndex() < y.device->GetIfIndex();
+        return x.port < y.port;
     });
     for (const Arrival& arrival : arrivals)
     {
-        arrival.device->Receive(arrival.packet);
+        arrival.receiver(arrival.packet);
     }
 }
 
@@ -72,7 +72,8 @@ OrderedChannel::TransmitStart(Ptr<const Packet> packet,
                                    txTime + GetDelay(),
                                    &ArrivalOrder::Arrive,
                                    m_orders[wire],
-                                   target,
+                                   target->GetIfIndex(),
+                                   MakeCallback(&PointToPointNetDevice::Receive, target),
                                    packet->Copy());
     return true;
 }

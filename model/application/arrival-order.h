@@ -5,11 +5,13 @@
 #ifndef ALLREDUCE_ARRIVAL_ORDER_H
 #define ALLREDUCE_ARRIVAL_ORDER_H
 
+#include "ns3/callback.h"
 #include "ns3/packet.h"
 #include "ns3/point-to-point-channel.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/simple-ref-count.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace ns3::allreduce
@@ -27,20 +29,25 @@ namespace ns3::allreduce
 class ArrivalOrder : public SimpleRefCount<ArrivalOrder>
 {
   public:
+    /// Takes a packet to its device.
+    using Receiver = Callback<void, Ptr<Packet>>;
+
     /**
      * A packet arrives now.
      *
-     * @param device where
+     * @param port the device's number at the node
+     * @param receiver the device
      * @param packet the packet
      */
-    void Arrive(Ptr<PointToPointNetDevice> device, Ptr<Packet> packet);
+    void Arrive(uint32_t port, const Receiver& receiver, Ptr<Packet> packet);
 
   private:
     /// A packet that has not been handed over.
     struct Arrival
     {
-        Ptr<PointToPointNetDevice> device; //!< where it arrives
-        Ptr<Packet> packet;                //!< the packet
+        uint32_t port;      //!< where it arrives
+        Receiver receiver;  //!< the device there
+        Ptr<Packet> packet; //!< the packet
     };
 
     void HandOver();

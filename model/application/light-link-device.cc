@@ -4,6 +4,8 @@
 
 #include "light-link-device.h"
 
+#include "arrival-order.h"
+
 #include "ns3/abort.h"
 #include "ns3/log.h"
 #include "ns3/pointer.h"
@@ -208,6 +210,7 @@ LightLinkDevice::DoDispose()
     m_node = nullptr;
     m_channel = nullptr;
     m_peer = nullptr;
+    m_order = nullptr;
     m_queue = nullptr;
     m_flowControl = nullptr;
     m_errors = nullptr;
@@ -262,6 +265,13 @@ DataRate
 LightLinkDevice::GetDataRate() const
 {
     return m_rate;
+}
+
+void
+LightLinkDevice::SetArrivalOrder(Ptr<ArrivalOrder> order)
+{
+    m_order = order;
+    m_takeIn = MakeCallback(&LightLinkDevice::TakeIn, this);
 }
 
 void
@@ -376,6 +386,19 @@ LightLinkDevice::Arrive()
 {
     const Ptr<Packet> frame = std::move(m_arrivals.front().frame);
     m_arrivals.pop_front();
+    if (m_order)
+    {
+        m_order->Arrive(m_index, m_takeIn, frame);
+    }
+    else
+    {
+        TakeIn(frame);
+    }
+}
+
+void
+LightLinkDevice::TakeIn(Ptr<Packet> frame)
+{
     if (m_errors && m_errors->IsCorrupt(frame))
     {
         m_phyRxDropTrace(frame);

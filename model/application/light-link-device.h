@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_LIGHT_LINK_DEVICE_H
 #define ALLREDUCE_LIGHT_LINK_DEVICE_H
 
+#include "ns3/callback.h"
 #include "ns3/channel.h"
 #include "ns3/data-rate.h"
 #include "ns3/error-model.h"
@@ -28,6 +29,7 @@
 namespace ns3::allreduce
 {
 
+class ArrivalOrder;
 class LightLinkDevice;
 
 /**
@@ -114,6 +116,9 @@ class LightLinkDevice : public NetDevice
     void SetDataRate(DataRate rate);
     /// @return the rate of the link
     DataRate GetDataRate() const;
+
+    /// @param order says when frames that arrive are received; nullptr: at once
+    void SetArrivalOrder(Ptr<ArrivalOrder> order);
 
     /**
      * Show frames that arrive to someone before the node gets them. A device that someone listens
@@ -226,6 +231,12 @@ class LightLinkDevice : public NetDevice
     /// The next frame that was sent to this device is here.
     void Arrive();
     /**
+     * Receive a frame, unless it is corrupt.
+     *
+     * @param frame the frame
+     */
+    void TakeIn(Ptr<Packet> frame);
+    /**
      * Give a frame to shortcuts or to the node.
      *
      * @param frame the frame
@@ -255,6 +266,8 @@ class LightLinkDevice : public NetDevice
     std::deque<Arrival> m_arrivals;                          //!< what is on its way here
     Ptr<EventImpl> m_endOfTransmission;                      //!< calls EndTransmission
     Ptr<EventImpl> m_arrival;                                //!< calls Arrive
+    Ptr<ArrivalOrder> m_order;                               //!< see SetArrivalOrder
+    Callback<void, Ptr<Packet>> m_takeIn;                    //!< calls TakeIn
     std::vector<Shortcut> m_shortcuts;                       //!< see AddShortcut
     NetDevice::ReceiveCallback m_receive;                    //!< the node
     NetDevice::PromiscReceiveCallback m_promiscuous;         //!< the node, if anyone listens
