@@ -89,13 +89,19 @@ IsHere(Ptr<Node> node)
     return GetNRanks() == 1 || node->GetSystemId() == GetRank();
 }
 
+/// Let a device of ns-3 keep to an order.
+void
+SetReceiver(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device)
+{
+    order->SetReceiver(device->GetIfIndex(),
+                       [device](const Ptr<Packet>& packet) { device->Receive(packet); });
+}
+
 /// A packet comes from another rank.
 void
-NoteArrival(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device, Ptr<Packet> packet)
+NoteArrival(Ptr<ArrivalOrder> order, uint32_t port, Ptr<Packet> packet)
 {
-    order->Arrive(device->GetIfIndex(),
-                  MakeCallback(&PointToPointNetDevice::Receive, device),
-                  packet);
+    order->Arrive(port, packet);
 }
 
 } // namespace
@@ -265,8 +271,7 @@ TopologyHelper::CreateLink(const Link& link)
     const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-    const bool isLight = m_isLight && a->GetSystemId() == b->GetSystemId();
-    const auto devices = isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
+    const auto devices = m_isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
         m_devices.Add(devices.Get(end));
@@ -285,6 +290,11 @@ TopologyHelper::CreateLightLink(Ptr<Node> a, Ptr<Node> b, const Link& link) cons
     const auto channel = CreateObject<LightLinkChannel>();
     channel->SetAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
     channel->Connect(deviceA, deviceB);
+    if (IsHere(a) != IsHere(b))
+    {
+        deviceA->SetRemote();
+        deviceB->SetRemote();
+    }
     NetDeviceContainer devices(deviceA);
     devices.Add(deviceB);
     return devices;
@@ -351,6 +361,8 @@ TopologyHelper::OrderArrivals(const Link& link,
     }
     const auto a = DynamicCast<PointToPointNetDevice>(devices[0]);
     const auto b = DynamicCast<PointToPointNetDevice>(devices[1]);
+    SetReceiver(orders[0], a);
+    SetReceiver(orders[1], b);
     if (IsHere(m_nodes.Get(link.a)) && IsHere(m_nodes.Get(link.b)))
     {
         const auto channel = CreateObject<OrderedChannel>();
@@ -359,8 +371,8 @@ TopologyHelper::OrderArrivals(const Link& link,
     }
     else
     {
-        SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[0], a));
-        SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[1], b));
+        SetRemoteReceiver(a, MakeBoundCallback(&NoteArrival, orders[0], a->GetIfIndex()));
+        SetRemoteReceiver(b, MakeBoundCallback(&NoteArrival, orders[1], b->GetIfIndex()));
     }
 }
 

@@ -78,7 +78,6 @@ class TopologyHelper
      * The devices have the attributes and trace sources of PointToPointNetDevice, but
      * PointToPointHelper and NetAnim do not know them. Who listens to a node's IP, traffic control
      * or protocol handlers, as FlowMonitor does, does not hear of pinned packets that come in.
-     * Links between nodes of different ranks stay PointToPointNetDevices.
      *
      * @param isLight whether to do so; false by default
      */

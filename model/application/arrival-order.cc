@@ -15,28 +15,68 @@ namespace ns3::allreduce
 
 NS_OBJECT_ENSURE_REGISTERED(OrderedChannel);
 
+/// Calls HandOver, and can be scheduled again and again.
+class ArrivalOrder::Event : public EventImpl
+{
+  public:
+    /// @param order whose HandOver
+    explicit Event(ArrivalOrder* order)
+        : m_order(order)
+    {
+    }
+
+  private:
+    void Notify() override
+    {
+        m_order->HandOver();
+    }
+
+    ArrivalOrder* m_order; //!< whose HandOver
+};
+
+ArrivalOrder::ArrivalOrder()
+    : m_handOver(Create<Event>(this))
+{
+}
+
+ArrivalOrder::~ArrivalOrder()
+{
+    m_handOver->Cancel(); // It may be left in the simulator.
+}
+
 void
-ArrivalOrder::Arrive(uint32_t port, const Receiver& receiver, Ptr<Packet> packet)
+ArrivalOrder::SetReceiver(uint32_t port, Receiver receiver)
+{
+    m_receivers.resize(std::max<std::size_t>(m_receivers.size(), port + 1));
+    m_receivers[port] = std::move(receiver);
+}
+
+void
+ArrivalOrder::Arrive(uint32_t port, Ptr<Packet> packet)
 {
     if (m_arrivals.empty())
     {
-        Simulator::ScheduleNow(&ArrivalOrder::HandOver, Ptr<ArrivalOrder>(this));
+        Simulator::ScheduleNow(m_handOver);
     }
-    m_arrivals.push_back({port, receiver, packet});
+    m_arrivals.push_back({port, std::move(packet)});
 }
 
 void
 ArrivalOrder::HandOver()
 {
-    std::vector<Arrival> arrivals;
-    arrivals.swap(m_arrivals);
-    std::stable_sort(arrivals.begin(), arrivals.end(), [](const Arrival& x, const Arrival& y) {
-        return x.port < y.port;
-    });
-    for (const Arrival& arrival : arrivals)
+    m_leaving.swap(m_arrivals);
+    if (m_leaving.size() > 1)
     {
-        arrival.receiver(arrival.packet);
+        std::stable_sort(m_leaving.begin(),
+                         m_leaving.end(),
+                         [](const Arrival& x, const Arrival& y) { return x.port < y.port; });
     }
+    for (Arrival& arrival : m_leaving)
+    {
+        const Ptr<Packet> packet = std::move(arrival.packet);
+        m_receivers[arrival.port](packet);
+    }
+    m_leaving.clear();
 }
 
 TypeId
@@ -55,8 +95,7 @@ OrderedChannel::Join(Ptr<PointToPointNetDevice> a,
                      Ptr<PointToPointNetDevice> b,
                      Ptr<ArrivalOrder> orderB)
 {
-    m_orders[0] = orderB;
-    m_orders[1] = orderA;
+    m_orders = {orderB, orderA};
     a->Attach(Ptr<PointToPointChannel>(this));
     b->Attach(Ptr<PointToPointChannel>(this));
 }
@@ -73,7 +112,6 @@ OrderedChannel::TransmitStart(Ptr<const Packet> packet,
                                    &ArrivalOrder::Arrive,
                                    m_orders[wire],
                                    target->GetIfIndex(),
-                                   MakeCallback(&PointToPointNetDevice::Receive, target),
                                    packet->Copy());
     return true;
 }

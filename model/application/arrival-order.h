@@ -5,13 +5,15 @@
 #ifndef ALLREDUCE_ARRIVAL_ORDER_H
 #define ALLREDUCE_ARRIVAL_ORDER_H
 
-#include "ns3/callback.h"
+#include "ns3/event-impl.h"
 #include "ns3/packet.h"
 #include "ns3/point-to-point-channel.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/simple-ref-count.h"
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -29,30 +31,42 @@ namespace ns3::allreduce
 class ArrivalOrder : public SimpleRefCount<ArrivalOrder>
 {
   public:
-    /// Takes a packet to its device.
-    using Receiver = Callback<void, Ptr<Packet>>;
+    /// Takes a packet to a device.
+    using Receiver = std::function<void(const Ptr<Packet>& packet)>;
+
+    ArrivalOrder();
+    ~ArrivalOrder();
+
+    /**
+     * @param port a device's number at the node
+     * @param receiver the device
+     */
+    void SetReceiver(uint32_t port, Receiver receiver);
 
     /**
      * A packet arrives now.
      *
-     * @param port the device's number at the node
-     * @param receiver the device
+     * @param port where, a port with a receiver
      * @param packet the packet
      */
-    void Arrive(uint32_t port, const Receiver& receiver, Ptr<Packet> packet);
+    void Arrive(uint32_t port, Ptr<Packet> packet);
 
   private:
+    class Event;
+
     /// A packet that has not been handed over.
     struct Arrival
     {
         uint32_t port;      //!< where it arrives
-        Receiver receiver;  //!< the device there
         Ptr<Packet> packet; //!< the packet
     };
 
     void HandOver();
 
-    std::vector<Arrival> m_arrivals; //!< at the present time
+    std::vector<Receiver> m_receivers; //!< by port
+    std::vector<Arrival> m_arrivals;   //!< at the present time
+    std::vector<Arrival> m_leaving;    //!< those that HandOver is about
+    Ptr<EventImpl> m_handOver;         //!< calls HandOver
 };
 
 /**
@@ -84,7 +98,7 @@ class OrderedChannel : public PointToPointChannel
                        Time txTime) override;
 
   private:
-    Ptr<ArrivalOrder> m_orders[2]; //!< at the receiving end, by wire
+    std::array<Ptr<ArrivalOrder>, 2> m_orders; //!< at the receiving end, by wire
 };
 
 } // namespace ns3::allreduce

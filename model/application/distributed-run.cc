@@ -12,6 +12,7 @@
 #ifdef NS3_MPI
 #include "ns3/mpi-interface.h"
 #include "ns3/mpi-receiver.h"
+#include "ns3/node.h"
 
 #include <chrono>
 #include <mpi.h>
@@ -211,8 +212,18 @@ GatherAtFirstRank(const std::string& text)
 }
 
 void
+SendToRank(Ptr<Packet> packet, Time time, Ptr<NetDevice> device)
+{
+    MpiInterface::SendPacket(packet, time, device->GetNode()->GetId(), device->GetIfIndex());
+}
+
+void
 SetRemoteReceiver(Ptr<NetDevice> device, Callback<void, Ptr<Packet>> receive)
 {
+    if (!device->GetObject<MpiReceiver>())
+    {
+        device->AggregateObject(CreateObject<MpiReceiver>());
+    }
     device->GetObject<MpiReceiver>()->SetReceiveCallback(receive);
 }
 
@@ -269,6 +280,11 @@ std::vector<std::string>
 GatherAtFirstRank(const std::string& text)
 {
     return {text};
+}
+
+void
+SendToRank(Ptr<Packet>, Time, Ptr<NetDevice>)
+{
 }
 
 void

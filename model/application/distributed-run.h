@@ -7,6 +7,7 @@
 
 #include "ns3/callback.h"
 #include "ns3/net-device.h"
+#include "ns3/nstime.h"
 #include "ns3/packet.h"
 #include "ns3/ptr.h"
 
@@ -138,8 +139,19 @@ std::vector<std::string> GatherAtFirstRank(const std::string& text);
 /**
  * @ingroup allreduce
  *
+ * Send a packet to the rank of the device that it is for.
+ *
+ * @param packet the packet
+ * @param time when it arrives
+ * @param device where, with the same numbers on both ranks
+ */
+void SendToRank(Ptr<Packet> packet, Time time, Ptr<NetDevice> device);
+
+/**
+ * @ingroup allreduce
+ *
  * @param device a device at a link between two ranks
- * @param receive told of packets that come over the link from now on, instead of the device
+ * @param receive told of packets that come from the other rank from now on, instead of anyone else
  */
 void SetRemoteReceiver(Ptr<NetDevice> device, Callback<void, Ptr<Packet>> receive);
 

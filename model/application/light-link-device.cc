@@ -5,6 +5,7 @@
 #include "light-link-device.h"
 
 #include "arrival-order.h"
+#include "distributed-run.h"
 
 #include "ns3/abort.h"
 #include "ns3/log.h"
@@ -268,10 +269,17 @@ LightLinkDevice::GetDataRate() const
 }
 
 void
+LightLinkDevice::SetRemote()
+{
+    m_isRemote = true;
+    SetRemoteReceiver(this, MakeCallback(&LightLinkDevice::Deliver, this));
+}
+
+void
 LightLinkDevice::SetArrivalOrder(Ptr<ArrivalOrder> order)
 {
     m_order = order;
-    m_takeIn = MakeCallback(&LightLinkDevice::TakeIn, this);
+    m_order->SetReceiver(m_index, [this](const Ptr<Packet>& frame) { TakeIn(frame); });
 }
 
 void
@@ -357,7 +365,14 @@ LightLinkDevice::TransmitNext()
     Tell(m_phyTxBeginTrace, m_current);
     const Time& time = GetTransmitTime(m_current->GetSize());
     Simulator::Schedule(time + m_gap, m_endOfTransmission);
-    m_peer->Expect(time + m_channel->GetDelay(), m_current);
+    if (m_isRemote)
+    {
+        SendToRank(m_current, Simulator::Now() + time + m_channel->GetDelay(), m_peer);
+    }
+    else
+    {
+        m_peer->Expect(time + m_channel->GetDelay(), m_current);
+    }
 }
 
 void
@@ -386,9 +401,15 @@ LightLinkDevice::Arrive()
 {
     const Ptr<Packet> frame = std::move(m_arrivals.front().frame);
     m_arrivals.pop_front();
+    Deliver(frame);
+}
+
+void
+LightLinkDevice::Deliver(Ptr<Packet> frame)
+{
     if (m_order)
     {
-        m_order->Arrive(m_index, m_takeIn, frame);
+        m_order->Arrive(m_index, std::move(frame));
     }
     else
     {
@@ -397,7 +418,7 @@ LightLinkDevice::Arrive()
 }
 
 void
-LightLinkDevice::TakeIn(Ptr<Packet> frame)
+LightLinkDevice::TakeIn(const Ptr<Packet>& frame)
 {
     if (m_errors && m_errors->IsCorrupt(frame))
     {

@@ -117,7 +117,10 @@ class LightLinkDevice : public NetDevice
     /// @return the rate of the link
     DataRate GetDataRate() const;
 
-    /// @param order says when frames that arrive are received; nullptr: at once
+    /// Another rank simulates the other end: frames go there, and come from there.
+    void SetRemote();
+
+    /// @param order says when frames that arrive are received
     void SetArrivalOrder(Ptr<ArrivalOrder> order);
 
     /**
@@ -231,11 +234,17 @@ class LightLinkDevice : public NetDevice
     /// The next frame that was sent to this device is here.
     void Arrive();
     /**
+     * A frame is here.
+     *
+     * @param frame the frame
+     */
+    void Deliver(Ptr<Packet> frame);
+    /**
      * Receive a frame, unless it is corrupt.
      *
      * @param frame the frame
      */
-    void TakeIn(Ptr<Packet> frame);
+    void TakeIn(const Ptr<Packet>& frame);
     /**
      * Give a frame to shortcuts or to the node.
      *
@@ -252,6 +261,7 @@ class LightLinkDevice : public NetDevice
     uint32_t m_nodeId{0};                                    //!< its id
     Ptr<LightLinkChannel> m_channel;                         //!< what it sends over
     Ptr<LightLinkDevice> m_peer;                             //!< the other end of it
+    bool m_isRemote{false};                                  //!< another rank simulates the peer
     Ptr<Queue<Packet>> m_queue;                              //!< frames that wait
     uint32_t m_queuePeak{0};                                 //!< see GetQueuePeak
     Ptr<NetDeviceQueue> m_flowControl;                       //!< told when the queue is full
@@ -267,7 +277,6 @@ class LightLinkDevice : public NetDevice
     Ptr<EventImpl> m_endOfTransmission;                      //!< calls EndTransmission
     Ptr<EventImpl> m_arrival;                                //!< calls Arrive
     Ptr<ArrivalOrder> m_order;                               //!< see SetArrivalOrder
-    Callback<void, Ptr<Packet>> m_takeIn;                    //!< calls TakeIn
     std::vector<Shortcut> m_shortcuts;                       //!< see AddShortcut
     NetDevice::ReceiveCallback m_receive;                    //!< the node
     NetDevice::PromiscReceiveCallback m_promiscuous;         //!< the node, if anyone listens
