@@ -97,6 +97,13 @@ SetReceiver(Ptr<ArrivalOrder> order, Ptr<PointToPointNetDevice> device)
                        [device](const Ptr<Packet>& packet) { device->Receive(packet); });
 }
 
+/// A packet goes to another rank.
+void
+NoteTransmission(Ptr<const Packet>)
+{
+    HoldPromises();
+}
+
 /// A packet comes from another rank.
 void
 NoteArrival(Ptr<ArrivalOrder> order, uint32_t port, Ptr<Packet> packet)
@@ -278,6 +285,11 @@ TopologyHelper::CreateLink(const Link& link)
         if (link.errorRate > 0)
         {
             AddErrors(devices.Get(end), link.errorRate);
+        }
+        if (IsHere(a) != IsHere(b) && UsesNullMessages())
+        {
+            devices.Get(end)->TraceConnectWithoutContext("PhyTxBegin",
+                                                         MakeCallback(&NoteTransmission));
         }
     }
 }

@@ -81,6 +81,8 @@ check_variants()
         check "null messages, $transport" \
             agrees 2 "${common[@]}" "--transport=$transport" --frame=1500 --verify-data
     done
+    check "null messages, events that send many packets" \
+        agrees 2 --topology=bcube:8,2 --control=packets --bytes=1MiB --transport=raw
     extra=()
     common+=(--transport=raw)
     seq 24 | awk '{print $1 % 2}' >"$scratch/partition"

@@ -5,6 +5,7 @@
 #include "distributed-run.h"
 
 #include "ns3/global-value.h"
+#include "ns3/simulator.h"
 #include "ns3/string.h"
 
 #include <cstdlib>
@@ -50,6 +51,8 @@ GetSimulatorType()
     return type.Get();
 }
 
+bool g_isHolding = false; //!< an event of HoldPromises is still to come
+
 } // namespace
 
 uint32_t
@@ -75,6 +78,16 @@ bool
 UsesNullMessages()
 {
     return GetSimulatorType() == "ns3::NullMessageSimulatorImpl";
+}
+
+void
+HoldPromises()
+{
+    if (!g_isHolding)
+    {
+        g_isHolding = true;
+        Simulator::ScheduleNow([] { g_isHolding = false; });
+    }
 }
 
 #ifdef NS3_MPI
@@ -142,6 +155,7 @@ LaunchedRanks::~LaunchedRanks()
 DistributedRun::DistributedRun(uint32_t nRanks)
     : m_waitedBefore(g_waitSeconds)
 {
+    g_isHolding = false;
     if (nRanks > 1)
     {
         MpiInterface::Enable(MPI_COMM_WORLD);

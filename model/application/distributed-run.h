@@ -158,6 +158,15 @@ void SetRemoteReceiver(Ptr<NetDevice> device, Callback<void, Ptr<Packet>> receiv
 /**
  * @ingroup allreduce
  *
+ * To be called before a packet goes to another rank. With null messages ns-3 promises along with
+ * the packet that the other rank gets nothing before a delay after the next event here; but the
+ * present event may send more. This makes the present time that of the next event.
+ */
+void HoldPromises();
+
+/**
+ * @ingroup allreduce
+ *
  * End all ranks at once, because this one cannot go on.
  */
 [[noreturn]] void AbortAllRanks();
