@@ -458,7 +458,6 @@ refuses_jobs_of_ranks()
     grep -q -- '--jobs: under mpirun each rank does one case at a time' ranks.out
 }
 
-# Cases that are shared by processes, ranks of MPI and the machines of a queue.
 # Usage: refuses_processes PROGRAM [OPTION...]: refuses to do the same in each of the processes of mpirun, which
 # tells them their number in the environment.
 refuses_processes()
@@ -466,6 +465,7 @@ refuses_processes()
     OMPI_COMM_WORLD_SIZE=2 refuses 'started in 2 processes, which would all do the same' "$@"
 }
 
+# Cases that are shared by processes, ranks of MPI and the machines of a queue.
 check_sweeps()
 {
     local -a mpirun=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -np 2)

@@ -4,6 +4,7 @@
 
 #include "allreduce-program-options.h"
 
+#include "mpi-ranks.h"
 #include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"
@@ -294,6 +295,7 @@ RunProgram(const std::string& name, const std::function<int()>& body)
         {
             FailInput("standard output cannot be written");
         }
+        MpiRanks::Leave();
         return status;
     }
     catch (const Interrupt& interrupt)

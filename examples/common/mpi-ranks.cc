@@ -14,6 +14,8 @@
 namespace ns3::allreduce
 {
 
+bool MpiRanks::m_isJoined = false;
+
 MpiRanks&
 MpiRanks::Get()
 {

@@ -52,8 +52,8 @@ class MpiRanks
      */
     std::string Receive(uint32_t rank);
 
-    /// All others may end, and so may this one: nobody waits for anybody any more.
-    void Leave();
+    /// The program has done its work: once all ranks say so, all may end. RunProgram calls it.
+    static void Leave();
 
   private:
     MpiRanks();
@@ -61,9 +61,9 @@ class MpiRanks
     /// Ends all ranks if this one has not left: what they wait for does not come.
     ~MpiRanks();
 
+    static bool m_isJoined; //!< MPI is at work
     uint32_t m_rank{0};     //!< this process
     uint32_t m_size{1};     //!< number of processes
-    bool m_isJoined{false}; //!< MPI is at work
 };
 
 /**

@@ -217,10 +217,6 @@ WorkerProcesses::Run(std::size_t nTasks, const Task& task, const Report& report)
     {
         m_ranks->Send(helper.rank, NO_MORE);
     }
-    if (m_ranks)
-    {
-        m_ranks->Leave();
-    }
 }
 
 void
@@ -340,7 +336,6 @@ ServeFirstRank(MpiRanks& ranks, const WorkerProcesses::Task& task)
         const std::string request = ranks.Receive(0);
         if (request == NO_MORE)
         {
-            ranks.Leave();
             return;
         }
         try

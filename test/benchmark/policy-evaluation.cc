@@ -12,11 +12,12 @@
 #include "../evaluation-networks.h"
 #include "allreduce-program-options.h"
 #include "contenders.h"
+#include "mpi-ranks.h"
+#include "sweep-options.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/link-prices.h"
-#include "ns3/parallel-for.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
@@ -24,12 +25,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <sys/resource.h>
+#include <thread>
 #include <vector>
 
 using namespace ns3;
@@ -44,15 +48,26 @@ struct Options
     std::vector<std::string>
         parts{"time", "reference", "named", "changed", "many", "unseen", "rests", "online"};
     std::string checkpoint; //!< empty: the shipped one
+    SweepOptions sweep;     //!< who does which of the cases
+};
+
+/// Rounds of all contenders on a case.
+struct Result
+{
+    uint64_t bound;                  //!< of any plan
+    std::vector<std::size_t> rounds; //!< by contender
 };
 
 /// Rounds of all contenders on some cases.
 struct Results
 {
     std::vector<std::string> names;               //!< by contender
+    std::vector<EvaluationCase> cases;            //!< those that were done
     std::vector<uint64_t> bounds;                 //!< by case
     std::vector<std::vector<std::size_t>> rounds; //!< [case][contender]
 };
+
+bool g_hasFailed = false; //!< a case could not be done
 
 /// Mean and worst of some ratios.
 class Ratios
@@ -103,30 +118,80 @@ CountRounds(const Contender& contender, const EvaluationCase& evaluated)
     return plan.rounds.size();
 }
 
+/// @return a result as text, for another process
+std::string
+Write(const Result& result)
+{
+    std::ostringstream text;
+    text << result.bound;
+    for (const std::size_t rounds : result.rounds)
+    {
+        text << ' ' << rounds;
+    }
+    return text.str();
+}
+
+/// Add what Write has written to some results.
+void
+Read(const std::string& text, Results& results)
+{
+    std::istringstream numbers(text);
+    results.bounds.emplace_back();
+    numbers >> results.bounds.back();
+    results.rounds.emplace_back(results.names.size());
+    for (std::size_t& rounds : results.rounds.back())
+    {
+        numbers >> rounds;
+    }
+}
+
+/// @return what a task makes of each case; nothing in ranks that only help the first one
 Results
-Evaluate(const std::vector<EvaluationCase>& cases, const std::vector<Contender>& contenders)
+Evaluate(const std::vector<EvaluationCase>& cases,
+         const std::vector<Contender>& contenders,
+         const SweepOptions& options,
+         const std::function<Result(std::size_t)>& task)
 {
     Results results;
-    results.bounds.resize(cases.size());
-    results.rounds.assign(cases.size(), std::vector<std::size_t>(contenders.size()));
     for (const Contender& contender : contenders)
     {
         results.names.push_back(contender.name);
     }
-    const std::size_t nTasks = contenders.size() + 1;
-    RunParallel(cases.size() * nTasks, [&](uint32_t task) {
-        const std::size_t i = task / nTasks;
-        const std::size_t k = task % nTasks;
-        if (k < contenders.size())
+    Sweep sweep(options, cases.size(), [&](std::size_t i) { return Write(task(i)); });
+    if (sweep.Serve())
+    {
+        return results;
+    }
+    sweep.Run([&](std::size_t i, const WorkerProcesses::Outcome& outcome) {
+        if (outcome.failure.empty())
         {
-            results.rounds[i][k] = CountRounds(contenders[k], cases[i]);
+            results.cases.push_back(cases[i]);
+            Read(outcome.text, results);
         }
         else
         {
-            results.bounds[i] = FindBound(cases[i]);
+            std::cout << "- left out: " << cases[i].topology.GetName() << " " << outcome.failure
+                      << std::endl;
+            g_hasFailed = true;
         }
     });
     return results;
+}
+
+/// @return the rounds of whole plans
+Results
+Evaluate(const std::vector<EvaluationCase>& cases,
+         const std::vector<Contender>& contenders,
+         const SweepOptions& options)
+{
+    return Evaluate(cases, contenders, options, [&](std::size_t i) {
+        Result result{FindBound(cases[i]), {}};
+        for (const Contender& contender : contenders)
+        {
+            result.rounds.push_back(CountRounds(contender, cases[i]));
+        }
+        return result;
+    });
 }
 
 void
@@ -175,8 +240,9 @@ MakeAll(const std::string& checkpoint)
 
 /// A line for each case, with how many are at the bound.
 void
-PrintRounds(const std::vector<EvaluationCase>& cases, const Results& results)
+PrintRounds(const Results& results)
 {
+    const std::vector<EvaluationCase>& cases = results.cases;
     PrintHeader(Join({"network", "m", "bound"}, results.names));
     for (std::size_t i = 0; i < cases.size(); ++i)
     {
@@ -220,10 +286,9 @@ PrintRatios(const std::string& title, const Results& results)
 
 /// Says where another scheduler of the module makes a shorter plan than hrl, the first contender.
 void
-PrintWhereLonger(const std::string& title,
-                 const std::vector<EvaluationCase>& cases,
-                 const Results& results)
+PrintWhereLonger(const std::string& title, const Results& results)
 {
+    const std::vector<EvaluationCase>& cases = results.cases;
     const std::size_t nOthers = MakeOthers().size();
     std::vector<std::string> lines;
     double worst = 0;
@@ -251,21 +316,20 @@ PrintWhereLonger(const std::string& title,
 }
 
 void
-PrintReference(const std::string& checkpoint)
+PrintReference(const Options& options)
 {
     std::cout << "\nRounds, m = auto; the bound holds for any schedule:" << std::endl;
-    const std::vector<EvaluationCase> cases = MakeReferenceCases();
-    const Results results = Evaluate(cases, MakeAll(checkpoint));
-    PrintRounds(cases, results);
-    PrintWhereLonger("Reference networks and fat-trees", cases, results);
+    const Results results =
+        Evaluate(MakeReferenceCases(), MakeAll(options.checkpoint), options.sweep);
+    PrintRounds(results);
+    PrintWhereLonger("Reference networks and fat-trees", results);
 }
 
 void
-PrintNamed(const std::string& checkpoint)
+PrintNamed(const Options& options)
 {
     std::cout << "\nRounds where much shorter plans are known to exist:" << std::endl;
-    const std::vector<EvaluationCase> cases = MakeNamedCases();
-    PrintRounds(cases, Evaluate(cases, MakeAll(checkpoint)));
+    PrintRounds(Evaluate(MakeNamedCases(), MakeAll(options.checkpoint), options.sweep));
 }
 
 /// A set of networks under a title.
@@ -276,12 +340,14 @@ struct Group
 };
 
 void
-PrintGroups(const std::vector<Group>& groups, const std::vector<Contender>& contenders)
+PrintGroups(const std::vector<Group>& groups,
+            const std::vector<Contender>& contenders,
+            const SweepOptions& options)
 {
     std::vector<Results> results;
     for (const Group& group : groups)
     {
-        results.push_back(Evaluate(group.cases, contenders));
+        results.push_back(Evaluate(group.cases, contenders, options));
     }
     PrintHeader(Join({"networks", "cases"}, results[0].names));
     for (std::size_t i = 0; i < groups.size(); ++i)
@@ -290,37 +356,40 @@ PrintGroups(const std::vector<Group>& groups, const std::vector<Contender>& cont
     }
     for (std::size_t i = 0; i < groups.size(); ++i)
     {
-        PrintWhereLonger(groups[i].title, groups[i].cases, results[i]);
+        PrintWhereLonger(groups[i].title, results[i]);
     }
 }
 
 void
-PrintChanged(const std::string& checkpoint)
+PrintChanged(const Options& options)
 {
     std::cout << "\nRounds over the bound of any plan on changed networks, mean (worst):"
               << std::endl;
     PrintGroups({{"5 or 10 % of the links lost, m = ports", MakeDegradedCases(1)},
                  {"30 % of the links twice as wide, m = ports", MakeMixedCases(1)}},
-                MakeAll(checkpoint));
+                MakeAll(options.checkpoint),
+                options.sweep);
 }
 
 void
-PrintManyChunks(const std::string& checkpoint)
+PrintManyChunks(const Options& options)
 {
     std::cout << "\nThe same with many chunks, mean (worst):" << std::endl;
     PrintGroups({{"5 or 10 % of the links lost, 8 chunks per port", MakeDegradedCases(8)},
                  {"30 % of the links twice as wide, 8 chunks per port", MakeMixedCases(8)}},
-                MakeSchedulers(checkpoint));
+                MakeSchedulers(options.checkpoint),
+                options.sweep);
 }
 
 void
-PrintUnseen(const std::string& checkpoint)
+PrintUnseen(const Options& options)
 {
     std::cout << "\nRounds over the bound of any plan on networks of random families, sizes and "
                  "changes, mean (worst):"
               << std::endl;
     PrintGroups({{"drawn by chance, 8 chunks per port", DrawUnseenCases(8)}},
-                MakeSchedulers(checkpoint));
+                MakeSchedulers(options.checkpoint),
+                options.sweep);
 }
 
 /// Take a link down that the servers can do without. @return whether there was one
@@ -440,7 +509,7 @@ BoundByPrices(const AllReduceState& state)
 }
 
 void
-PrintRests(const std::string& checkpoint)
+PrintRests(const Options& options)
 {
     std::cout
         << "\nRounds of the rest after a link was lost in the midst of hrl's plan, m = ports, "
@@ -448,25 +517,20 @@ PrintRests(const std::string& checkpoint)
         << std::endl;
     const std::vector<EvaluationCase> cases = MakeBreakableCases();
     const std::vector<Contender> contenders =
-        Join({MakeHrl(checkpoint), MakeScheduled("greedy")}, MakeControls(checkpoint));
+        Join({MakeHrl(options.checkpoint), MakeScheduled("greedy")},
+             MakeControls(options.checkpoint));
     constexpr std::size_t GREEDY = 1;
-    Results toBound;
-    toBound.bounds.resize(cases.size());
-    toBound.rounds.assign(cases.size(), std::vector<std::size_t>(contenders.size()));
-    for (const Contender& contender : contenders)
-    {
-        toBound.names.push_back(contender.name);
-    }
-    RunParallel(cases.size(), [&](uint32_t i) {
+    const Results toBound = Evaluate(cases, contenders, options.sweep, [&](std::size_t i) {
         const AllReduceState state = BreakInMidst(cases[i], contenders[0], i);
-        toBound.bounds[i] = std::max(BoundByNeediest(state), BoundByPrices(state));
-        for (std::size_t k = 0; k < contenders.size(); ++k)
+        Result result{std::max(BoundByNeediest(state), BoundByPrices(state)), {}};
+        for (const Contender& contender : contenders)
         {
-            toBound.rounds[i][k] = CountRestRounds(contenders[k], state);
+            result.rounds.push_back(CountRestRounds(contender, state));
         }
+        return result;
     });
     Results toGreedy = toBound;
-    for (std::size_t i = 0; i < cases.size(); ++i)
+    for (std::size_t i = 0; i < toGreedy.bounds.size(); ++i)
     {
         toGreedy.bounds[i] = toBound.rounds[i][GREEDY];
     }
@@ -485,12 +549,16 @@ GetPeakMemory()
 }
 
 void
-PrintTimes(const std::string& checkpoint)
+PrintTimes(const Options& options)
 {
+    if (MpiRanks::Get().GetRank() != 0)
+    {
+        return; // Who works beside it would disturb it.
+    }
     std::cout
         << "\nPlanning time, one plan after another; the largest memory of the process so far:"
         << std::endl;
-    std::vector<Contender> contenders = {MakeHrl(checkpoint)};
+    std::vector<Contender> contenders = {MakeHrl(options.checkpoint)};
     for (const Contender& other : MakeOthers())
     {
         if (other.name == "forest" || other.name == "greedy")
@@ -523,7 +591,7 @@ PrintTimes(const std::string& checkpoint)
 }
 
 void
-PrintOnline(const std::string& checkpoint)
+PrintOnline(const Options& options)
 {
     std::cout
         << "\nRounds over the bound of any plan, each chosen from the state that is there, next "
@@ -535,7 +603,8 @@ PrintOnline(const std::string& checkpoint)
         {"reference, m = auto", small},
         {"5 or 10 % of the links lost, m = ports", MakeDegradedCases(1)},
         {"30 % of the links twice as wide, m = ports", MakeMixedCases(1)}};
-    const std::vector<Contender> contenders = Join({MakeHrl(checkpoint)}, MakeOnline(checkpoint));
+    const std::vector<Contender> contenders =
+        Join({MakeHrl(options.checkpoint)}, MakeOnline(options.checkpoint));
     std::vector<std::string> columns{"networks", "cases"};
     for (const Contender& contender : contenders)
     {
@@ -544,14 +613,14 @@ PrintOnline(const std::string& checkpoint)
     PrintHeader(columns);
     for (const Group& group : groups)
     {
-        PrintRatios(group.title, Evaluate(group.cases, contenders));
+        PrintRatios(group.title, Evaluate(group.cases, contenders, options.sweep));
     }
 }
 
 void
-PrintPart(const std::string& part, const std::string& checkpoint)
+PrintPart(const std::string& part, const Options& options)
 {
-    const std::map<std::string, void (*)(const std::string&)> printers = {
+    const std::map<std::string, void (*)(const Options&)> printers = {
         {"time", PrintTimes},
         {"reference", PrintReference},
         {"named", PrintNamed},
@@ -568,7 +637,7 @@ PrintPart(const std::string& part, const std::string& checkpoint)
                   part,
                   "\": expected time, reference, named, changed, many, unseen, rests or online");
     }
-    printer->second(checkpoint);
+    printer->second(options);
 }
 
 int
@@ -582,19 +651,27 @@ Run(int argc, char* argv[])
                ',',
                "time, reference, named, changed, many, unseen, rests, online");
     parser.Add("checkpoint", options.checkpoint, "the policies; default: the shipped ones");
+    options.sweep.nJobs = std::max(1U, std::thread::hardware_concurrency());
+    options.sweep.AddTo(parser);
     if (!parser.Parse(argc, argv))
     {
         return 0;
     }
+    options.sweep.Check(parser);
     if (options.checkpoint.empty())
     {
         options.checkpoint = FindShippedCheckpoint();
     }
+    if (MpiRanks::Get().GetRank() != 0)
+    {
+        static std::stringbuf nowhere;
+        std::cout.rdbuf(&nowhere); // The first rank has all results.
+    }
     for (const std::string& part : options.parts)
     {
-        PrintPart(part, options.checkpoint);
+        PrintPart(part, options);
     }
-    return 0;
+    return g_hasFailed ? 1 : 0;
 }
 
 } // namespace
