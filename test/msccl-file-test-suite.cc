@@ -8,7 +8,6 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/msccl-file.h"
-#include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
@@ -253,7 +252,7 @@ class RandomScheduleTestCase : public TestCase
         {
             const Topology topology = MakeRandomNetwork(random, {5, 3, 3});
             const bool hasParts = i % 2 == 1;
-            const AllReduceSchedule schedule = MakeSchedule(topology, hasParts, random);
+            const AllReduceSchedule schedule = MakeRandomSchedule(topology, hasParts, random);
             NS_TEST_ASSERT_MSG_EQ(Verify(topology, schedule).reason, "", "random schedule");
             const std::string xml = Export(topology, schedule);
             nApart += Contains(xml, "dstbuf=\"s\"");
@@ -262,47 +261,6 @@ class RandomScheduleTestCase : public TestCase
             NS_TEST_ASSERT_MSG_EQ(FindImportFault(xml, topology), "", i << xml);
         }
         NS_TEST_ASSERT_MSG_GT(nApart, 10, "scratch buffers were hardly used");
-    }
-
-    static AllReduceSchedule MakeSchedule(const Topology& topology,
-                                          bool hasParts,
-                                          TestRandom& random)
-    {
-        AllReduceSchedule schedule;
-        for (uint32_t i = 0; i < 1 + Draw(random, 5); ++i)
-        {
-            schedule.roots.push_back(Draw(random, topology.GetNServers()));
-        }
-        AllReduceState state(topology, schedule.roots);
-        const std::vector<Path> paths = FindAllPaths(topology);
-        for (uint32_t round = 0; round < 4; ++round)
-        {
-            WorkloadList list;
-            for (uint32_t attempt = 0; attempt < 40; ++attempt)
-            {
-                OwnWorkload workload{Draw(random, schedule.roots.size()),
-                                     Draw(random, 2) ? WorkloadKind::REDUCE
-                                                     : WorkloadKind::BROADCAST,
-                                     paths[Draw(random, paths.size())],
-                                     {}};
-                if (hasParts && workload.kind == WorkloadKind::REDUCE && Draw(random, 2))
-                {
-                    workload.contributors = {Draw(random, topology.GetNServers())};
-                }
-                if (state.IsLegal(workload.Get()))
-                {
-                    state.Start(workload.Get());
-                    list.Add(workload.Get());
-                }
-            }
-            state.EndRound();
-            schedule.rounds.push_back(list);
-        }
-        for (WorkloadList& list : PlanRestGreedily(state, 1, 1))
-        {
-            schedule.rounds.push_back(std::move(list));
-        }
-        return schedule;
     }
 };
 
