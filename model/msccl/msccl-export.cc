@@ -55,9 +55,16 @@ class GpuWriter
         return m_gpu.blocks[tb].steps.size() + SPARE_STEPS > MSCCL_MAX_STEPS;
     }
 
-    void Add(uint32_t tb, const char* type, MscclSlot source, MscclSlot target)
+    void Add(uint32_t tb,
+             const char* type,
+             MscclSlot source,
+             MscclSlot target,
+             std::optional<uint32_t> round = std::nullopt,
+             std::vector<uint32_t> via = {})
     {
         MscclStep step;
+        step.round = round;
+        step.via = std::move(via);
         step.type = FindMscclType(type);
         step.source = source;
         step.target = target;
@@ -234,6 +241,7 @@ class MscclExporter
         {
             AddReceive(round.Get(i), channels[i]);
         }
+        ++m_round;
     }
 
     /// @return a channel of the two servers that is not used in this round and has room
@@ -254,10 +262,11 @@ class MscclExporter
     {
         GpuWriter& gpu = m_gpus[workload.GetSource()];
         const uint32_t tb = gpu.GetBlock(true, workload.GetTarget(), channel);
+        const std::vector<uint32_t> via(workload.path.begin() + 1, workload.path.end() - 1);
         const MscclSlot home = GetHome(workload.chunk);
         if (workload.kind == WorkloadKind::BROADCAST)
         {
-            gpu.Add(tb, "s", home, home);
+            gpu.Add(tb, "s", home, home, m_round, via);
             return;
         }
         const PartialSums::Parts taken = m_sums.Take(workload);
@@ -274,7 +283,7 @@ class MscclExporter
         {
             gpu.Add(tb, "re", parts[i], parts[0]);
         }
-        gpu.Add(tb, "s", parts[0], home);
+        gpu.Add(tb, "s", parts[0], home, m_round, via);
         for (const PartialSums::Place place : taken.apart)
         {
             gpu.FreeScratch(place);
@@ -304,6 +313,7 @@ class MscclExporter
     const AllReduceSchedule& m_schedule;                         //!< what is written
     std::vector<GpuWriter> m_gpus;                               //!< by server
     PartialSums m_sums;                                          //!< what the servers hold
+    uint32_t m_round{0};                                         //!< the present round
     std::map<std::pair<NodeId, NodeId>, uint32_t> m_nextChannel; //!< of this round
 };
 
