@@ -7,9 +7,11 @@
 
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/chakra-workload.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -34,6 +36,17 @@ void WriteChakraFiles(const std::string& prefix,
                       const Topology& topology,
                       const AllReduceSchedule& schedule,
                       uint64_t bytes);
+
+/**
+ * Read workload traces, for the option --chakra-in.
+ *
+ * @param prefix a file, which is then every server's, or how the names of a file for each server
+ *        begin
+ * @param nServers how many servers there are
+ * @return what servers do: one workload for all, or one for each
+ * @throws InputError that names the file and the node
+ */
+std::vector<ChakraWorkload> ReadChakraFiles(const std::string& prefix, uint32_t nServers);
 
 } // namespace ns3::allreduce
 
