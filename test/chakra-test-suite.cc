@@ -4,13 +4,22 @@
 
 #include "allreduce-test-utils.h"
 #include "chakra-player.h"
+#include "run-experiment.h"
+#include "session-test-utils.h"
+#include "training-rows.h"
 
 #include "ns3/chakra-export.h"
+#include "ns3/chakra-iteration.h"
 #include "ns3/chakra-trace.h"
+#include "ns3/chakra-workload.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/test.h"
+#include "ns3/topology-spec.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace ns3;
@@ -277,6 +286,326 @@ class FileTestCase : public TestCase
     }
 };
 
+/// @return a node that computes
+ChakraNode
+MakeCompute(uint64_t id, std::vector<uint64_t> deps, uint64_t micros, bool isCpuOp = false)
+{
+    ChakraNode node;
+    node.id = id;
+    node.name = "compute " + std::to_string(id);
+    node.type = ChakraType::COMPUTE;
+    node.dataDeps = std::move(deps);
+    node.durationMicros = micros;
+    node.isCpuOp = isCpuOp;
+    return node;
+}
+
+/// @return a node that is an AllReduce
+ChakraNode
+MakeCollective(uint64_t id, std::vector<uint64_t> deps, uint64_t bytes)
+{
+    ChakraNode node;
+    node.id = id;
+    node.name = "gradient " + std::to_string(id);
+    node.type = ChakraType::COLLECTIVE;
+    node.dataDeps = std::move(deps);
+    node.collective = CHAKRA_ALL_REDUCE;
+    node.bytes = bytes;
+    return node;
+}
+
+/// @return forward, three layers backward, each with its gradient, and an update; in the order of a
+/// file in which the gradients need not wait for the layers behind them
+std::vector<ChakraNode>
+MakeThreeLayers()
+{
+    return {MakeCompute(1, {}, 500),
+            MakeCompute(2, {1}, 1000),
+            MakeCollective(3, {2}, 400'000),
+            MakeCompute(4, {2}, 1000),
+            MakeCollective(5, {4}, 2'000'000),
+            MakeCompute(6, {4}, 1000),
+            MakeCollective(7, {6}, 100'000),
+            MakeCompute(8, {3, 5, 7}, 200)};
+}
+
+/// @return a workload, through a file where there is protobuf
+ChakraWorkload
+MakeWorkload(const std::vector<ChakraNode>& nodes, const std::string& source = "test.et")
+{
+    return MakeChakraWorkload(HasChakraSupport() ? ReadTrace(WriteTrace(nodes)) : nodes, source);
+}
+
+/// A training iteration of three layers is played in packets.
+class TrainingTestCase : public DataCentreTestCase
+{
+  public:
+    TrainingTestCase()
+        : DataCentreTestCase("a workload trace of three layers in packets")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology topology = ParseTopology("bcube:2,1");
+        RunOptions options = MakeOptions("raw", "barrier");
+        Experiment experiment = MakeExperiment(topology, "greedy", 2'000'000);
+        experiment.training =
+            std::make_shared<const std::vector<ChakraWorkload>>(1, MakeWorkload(MakeThreeLayers()));
+        const ExperimentResult result = RunExperiment(experiment, options);
+        NS_TEST_ASSERT_MSG_EQ(result.failure, "", "sums are compared");
+        NS_TEST_ASSERT_MSG_EQ(result.collectives.size(), 3, "one for each layer");
+        double before = 0;
+        for (std::size_t i = 0; i < 3; ++i)
+        {
+            const CollectiveSpan& span = result.collectives[i];
+            const double ready = 0.0015 + 0.001 * i;
+            NS_TEST_EXPECT_MSG_EQ_TOL(span.ready, ready, 1e-9, "what is computed before it");
+            NS_TEST_EXPECT_MSG_EQ_TOL(span.begin, std::max(ready, before), 1e-9, "one at a time");
+            const uint64_t bytes = experiment.training->front().collectives[i].bytes;
+            const auto alone = RunExperiment(MakeExperiment(topology, "greedy", bytes), options);
+            NS_TEST_EXPECT_MSG_EQ_TOL(span.end - span.begin,
+                                      alone.measuredSeconds,
+                                      0.001 * alone.measuredSeconds,
+                                      "as long as alone");
+            before = span.end;
+        }
+        NS_TEST_EXPECT_MSG_GT(result.collectives[1].end, 0.0035, "the last one has to wait");
+        NS_TEST_EXPECT_MSG_EQ_TOL(result.iterationSeconds, before + 0.0002, 1e-9, "the update");
+        CheckRows(experiment, options, result);
+    }
+
+    void CheckRows(const Experiment& experiment,
+                   const RunOptions& options,
+                   const ExperimentResult& result)
+    {
+        const auto rows = MakeTrainingRows(experiment, options, result);
+        NS_TEST_ASSERT_MSG_EQ(rows.size(), 4, "three and a total");
+        for (const auto& row : rows)
+        {
+            for (const ResultWriter::Column& column : GetTrainingColumns())
+            {
+                NS_TEST_EXPECT_MSG_EQ(row.contains(column.key), true, column.key);
+            }
+        }
+        const auto& total = rows.back();
+        NS_TEST_EXPECT_MSG_EQ(total["bytes"].get<uint64_t>(), 2'500'000, "the sum");
+        NS_TEST_EXPECT_MSG_EQ_TOL(total["computing_s"].get<double>(), 0.0037, 1e-9, "the sum");
+        NS_TEST_EXPECT_MSG_EQ_TOL(total["exposed_s"].get<double>(),
+                                  result.iterationSeconds - 0.0037,
+                                  1e-9,
+                                  "what does not overlap");
+    }
+};
+
+/// The clock of an iteration against one that looks at every microsecond.
+class IterationTestCase : public TestCase
+{
+  public:
+    IterationTestCase()
+        : TestCase("computing and AllReduces overlap as the trace says")
+    {
+    }
+
+  private:
+    /// When things were, in microseconds.
+    struct Times
+    {
+        std::vector<uint64_t> begins; //!< of AllReduces
+        uint64_t end{0};              //!< of everything
+    };
+
+    void DoRun() override
+    {
+        TestRandom random(4);
+        for (uint32_t i = 0; i < 300; ++i)
+        {
+            std::vector<std::vector<ChakraNode>> traces;
+            std::vector<ChakraWorkload> workloads;
+            for (uint32_t server = 0; server < 1 + Draw(random, 3); ++server)
+            {
+                traces.push_back(DrawTrace(random));
+                workloads.push_back(MakeWorkload(traces.back()));
+            }
+            CheckSameCollectives(workloads);
+            const Times expected = WatchClock(traces);
+            const Times times = Play(workloads);
+            NS_TEST_ASSERT_MSG_EQ((times.begins == expected.begins), true, i);
+            NS_TEST_ASSERT_MSG_EQ(times.end, expected.end, i);
+        }
+    }
+
+    /// An AllReduce takes as many microseconds as it has bytes.
+    static Times Play(const std::vector<ChakraWorkload>& workloads)
+    {
+        ChakraIteration iteration(workloads);
+        Times times;
+        uint64_t now = 0;
+        for (uint32_t i = 0; i < workloads[0].collectives.size(); ++i)
+        {
+            now = std::max(now, iteration.FindReady(i) / 1000);
+            times.begins.push_back(now);
+            now += workloads[0].collectives[i].bytes;
+            iteration.NoteEnd(i, 1000 * now);
+        }
+        times.end = iteration.FindEnd() / 1000;
+        return times;
+    }
+
+    /// @return nodes of which every third is an AllReduce, the same in all traces but for the rest
+    static std::vector<ChakraNode> DrawTrace(TestRandom& random)
+    {
+        std::vector<ChakraNode> nodes;
+        for (uint64_t id = 0; id < 12; ++id)
+        {
+            std::vector<uint64_t> deps;
+            for (uint64_t before = 0; before < id; ++before)
+            {
+                if (Draw(random, 3) == 0)
+                {
+                    deps.push_back(before);
+                }
+            }
+            nodes.push_back(id % 3 == 2
+                                ? MakeCollective(id, deps, 1 + id % 5)
+                                : MakeCompute(id, deps, 1 + Draw(random, 6), Draw(random, 2)));
+            std::swap(nodes.back().controlDeps, nodes.back().dataDeps);
+            if (Draw(random, 2))
+            {
+                std::swap(nodes.back().controlDeps, nodes.back().dataDeps);
+            }
+        }
+        return nodes;
+    }
+
+    static Times WatchClock(const std::vector<std::vector<ChakraNode>>& traces)
+    {
+        constexpr uint64_t NOT_YET = UINT64_MAX;
+        const std::size_t n = traces[0].size();
+        std::vector<std::vector<uint64_t>> ends(traces.size(), std::vector<uint64_t>(n, NOT_YET));
+        Times times;
+        uint64_t networkFree = 0;
+        const auto isReady = [&](std::size_t server, std::size_t i, uint64_t now) {
+            const ChakraNode& node = traces[server][i];
+            for (const auto* deps : {&node.dataDeps, &node.controlDeps})
+            {
+                for (const uint64_t dep : *deps)
+                {
+                    if (ends[server][dep] == NOT_YET || ends[server][dep] > now)
+                    {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        };
+        std::size_t nextCollective = 2;
+        for (uint64_t now = 0; now < 1000; ++now)
+        {
+            for (std::size_t server = 0; server < traces.size(); ++server)
+            {
+                bool isBusy[2] = {false, false};
+                for (std::size_t i = 0; i < n; ++i)
+                {
+                    const ChakraNode& node = traces[server][i];
+                    isBusy[node.isCpuOp] |= node.type == ChakraType::COMPUTE &&
+                                            ends[server][i] != NOT_YET && ends[server][i] > now;
+                }
+                for (std::size_t i = 0; i < n; ++i)
+                {
+                    const ChakraNode& node = traces[server][i];
+                    if (node.type == ChakraType::COMPUTE && ends[server][i] == NOT_YET &&
+                        !isBusy[node.isCpuOp] && isReady(server, i, now))
+                    {
+                        ends[server][i] = now + node.durationMicros;
+                        isBusy[node.isCpuOp] = true;
+                    }
+                }
+            }
+            bool isReadyEverywhere = nextCollective < n && networkFree <= now;
+            for (std::size_t server = 0; server < traces.size() && isReadyEverywhere; ++server)
+            {
+                isReadyEverywhere = isReady(server, nextCollective, now);
+            }
+            if (isReadyEverywhere)
+            {
+                times.begins.push_back(now);
+                networkFree = now + *traces[0][nextCollective].bytes;
+                for (auto& end : ends)
+                {
+                    end[nextCollective] = networkFree;
+                }
+                nextCollective += 3;
+            }
+        }
+        for (const auto& end : ends)
+        {
+            times.end = std::max(times.end, *std::max_element(end.begin(), end.end()));
+        }
+        return times;
+    }
+};
+
+/// What cannot be played is refused in a line that names file and node.
+class WorkloadRefusalTestCase : public TestCase
+{
+  public:
+    WorkloadRefusalTestCase()
+        : TestCase("workload traces that are refused")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Check([](auto& nodes) { nodes.clear(); }, "no COMM_COLL_NODE");
+        Check([](auto& nodes) { nodes[2].collective = 2; },
+              "node 3 \"gradient 3\": ALL_GATHER, expected ALL_REDUCE");
+        Check([](auto& nodes) { nodes[2].collective = 99; }, "collective 99, expected ALL_REDUCE");
+        Check([](auto& nodes) { nodes[2].collective.reset(); }, "no comm_type");
+        Check([](auto& nodes) { nodes[2].bytes.reset(); }, "no comm_size");
+        Check([](auto& nodes) { nodes[2].bytes = 0; }, "comm_size=0, expected 1 or more");
+        Check([](auto& nodes) { nodes[4].group = "tp"; }, "process group \"tp\" beside \"\"");
+        Check([](auto& nodes) { nodes[1].type = ChakraType::RECEIVE; },
+              "node 2 \"compute 2\": COMM_RECV_NODE, expected computing");
+        Check([](auto& nodes) { nodes[0].durationMicros = UINT64_MAX; }, "all nodes take more");
+        Check([](auto& nodes) { nodes[0].dataDeps = {6}; }, "waits for itself");
+        Check([](auto& nodes) { nodes[0].controlDeps = {1}; }, "node 1 \"compute 1\" waits for");
+        Check(
+            [](auto& nodes) {
+                std::swap(nodes[2], nodes[6]);
+                nodes[5].dataDeps = {3};
+            },
+            "a collective that comes later in the file");
+        const auto first = MakeWorkload(MakeThreeLayers(), "a.et");
+        auto nodes = MakeThreeLayers();
+        nodes[4].bytes = 7;
+        CheckDifference({first, MakeWorkload(nodes, "b.et")},
+                        "b.et: node 5 \"gradient 5\" is ALL_REDUCE 2 of 7 bytes");
+        nodes = MakeThreeLayers();
+        nodes[4].type = ChakraType::METADATA;
+        nodes[6].type = ChakraType::METADATA;
+        CheckDifference({first, MakeWorkload(nodes, "b.et")}, "b.et: 1 collectives, but ");
+        CheckDifference({MakeWorkload(nodes, "b.et"), first}, "b.et, which has 1");
+    }
+
+    void Check(const std::function<void(std::vector<ChakraNode>&)>& change, const std::string& part)
+    {
+        auto nodes = MakeThreeLayers();
+        change(nodes);
+        const std::string message = GetError([&] { MakeChakraWorkload(nodes, "test.et"); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(message, part), true, message << " instead of " << part);
+        NS_TEST_EXPECT_MSG_EQ(Contains(message, "test.et"), true, message);
+    }
+
+    void CheckDifference(const std::vector<ChakraWorkload>& workloads, const std::string& part)
+    {
+        const std::string message = GetError([&] { CheckSameCollectives(workloads); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(message, part), true, message << " instead of " << part);
+    }
+};
+
 class ChakraTestSuite : public TestSuite
 {
   public:
@@ -288,6 +617,9 @@ class ChakraTestSuite : public TestSuite
         AddTestCase(new CorruptionTestCase);
         AddTestCase(new RefusalTestCase);
         AddTestCase(new FileTestCase);
+        AddTestCase(new TrainingTestCase);
+        AddTestCase(new IterationTestCase);
+        AddTestCase(new WorkloadRefusalTestCase);
     }
 };
 

@@ -48,7 +48,8 @@ class ChakraIteration::Server
 
     void NoteEnd(uint32_t collective, uint64_t nanos)
     {
-        while (RunNext(nanos))
+        // What begins at the same time chooses among all that is ready then.
+        while (m_now < nanos && RunNext(nanos))
         {
         }
         m_now = std::max(m_now, nanos);
