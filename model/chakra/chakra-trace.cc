@@ -63,7 +63,7 @@ void
 CheckChakraSupport(const std::string& option)
 {
     FailInput(option,
-              ": this build has no Chakra traces, because CMake found no protobuf (Debian: apt-get "
+              ": this build has no Chakra traces, for which CMake needs protobuf (Debian: apt-get "
               "install protobuf-compiler libprotobuf-dev)");
 }
 
