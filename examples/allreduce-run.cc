@@ -239,8 +239,18 @@ ReportTraining(const Experiment& experiment,
                const Options& options,
                Outputs& outputs)
 {
+    const auto rows = MakeTrainingRows(experiment, options.run, result);
+    for (const std::string key : {"collective", "size"})
+    {
+        std::vector<std::string> texts;
+        for (const auto& row : rows)
+        {
+            texts.push_back(row[key]);
+        }
+        outputs.writer.MakeRoom(key, texts);
+    }
     bool isGood = true;
-    for (const auto& row : MakeTrainingRows(experiment, options.run, result))
+    for (const auto& row : rows)
     {
         isGood = ReportRow("allreduce-run", row, outputs.writer) && isGood;
     }

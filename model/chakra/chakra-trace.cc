@@ -88,7 +88,7 @@ namespace
 /// No message of a trace is longer than this; a node has some hundred bytes.
 constexpr uint64_t MOST_MESSAGE_BYTES = 1 << 26;
 /// More nodes than anybody could play.
-constexpr std::size_t MOST_NODES = 100000000;
+constexpr std::size_t MOST_NODES = 10'000'000;
 /// What traces of this schema call it.
 constexpr const char* SCHEMA = "1.0.2-chakra.0.0.4";
 
