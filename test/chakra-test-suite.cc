@@ -399,6 +399,102 @@ class TrainingTestCase : public DataCentreTestCase
     }
 };
 
+/// When things were, in microseconds.
+struct IterationTimes
+{
+    std::vector<uint64_t> begins; //!< of AllReduces
+    uint64_t end{0};              //!< of everything
+};
+
+/// Plays an iteration and looks at every microsecond what can begin. Every third node is an
+/// AllReduce, which takes as many microseconds as it has bytes.
+class SlowClock
+{
+  public:
+    explicit SlowClock(const Traces& traces)
+        : m_traces(traces),
+          m_ends(traces.size(), std::vector<uint64_t>(traces[0].size(), NOT_YET))
+    {
+    }
+
+    IterationTimes Play()
+    {
+        for (m_now = 0; m_now < 1000; ++m_now)
+        {
+            for (std::size_t server = 0; server < m_traces.size(); ++server)
+            {
+                Compute(server);
+            }
+            Communicate();
+        }
+        for (const auto& ends : m_ends)
+        {
+            m_times.end = std::max(m_times.end, *std::max_element(ends.begin(), ends.end()));
+        }
+        return m_times;
+    }
+
+  private:
+    static constexpr uint64_t NOT_YET = UINT64_MAX;
+
+    bool IsReady(std::size_t server, std::size_t index) const
+    {
+        const ChakraNode& node = m_traces[server][index];
+        const auto isOver = [&](uint64_t dep) {
+            return m_ends[server][dep] != NOT_YET && m_ends[server][dep] <= m_now;
+        };
+        return std::all_of(node.dataDeps.begin(), node.dataDeps.end(), isOver) &&
+               std::all_of(node.controlDeps.begin(), node.controlDeps.end(), isOver);
+    }
+
+    void Compute(std::size_t server)
+    {
+        bool isBusy[2] = {false, false}; // GPU, CPU
+        const auto& nodes = m_traces[server];
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+        {
+            const uint64_t end = m_ends[server][i];
+            isBusy[nodes[i].isCpuOp] |=
+                nodes[i].type == ChakraType::COMPUTE && end != NOT_YET && end > m_now;
+        }
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+        {
+            if (nodes[i].type == ChakraType::COMPUTE && m_ends[server][i] == NOT_YET &&
+                !isBusy[nodes[i].isCpuOp] && IsReady(server, i))
+            {
+                m_ends[server][i] = m_now + nodes[i].durationMicros;
+                isBusy[nodes[i].isCpuOp] = true;
+            }
+        }
+    }
+
+    void Communicate()
+    {
+        bool isReady = m_next < m_traces[0].size() && m_networkFree <= m_now;
+        for (std::size_t server = 0; server < m_traces.size() && isReady; ++server)
+        {
+            isReady = IsReady(server, m_next);
+        }
+        if (isReady)
+        {
+            m_times.begins.push_back(m_now);
+            m_networkFree = m_now + *m_traces[0][m_next].bytes;
+            for (auto& ends : m_ends)
+            {
+                ends[m_next] = m_networkFree;
+            }
+            m_next += 3;
+        }
+    }
+
+    const Traces& m_traces;                    //!< by server: what it does
+    std::vector<std::vector<uint64_t>> m_ends; //!< by server and node: when it ends
+    uint64_t m_now{0};                         //!< the time
+    uint64_t m_networkFree{0};                 //!< when the last AllReduce is over
+    std::size_t m_next{2};                     //!< the next AllReduce
+    IterationTimes m_times;                    //!< what comes out
+};
+
 /// The clock of an iteration against one that looks at every microsecond.
 class IterationTestCase : public TestCase
 {
@@ -409,19 +505,12 @@ class IterationTestCase : public TestCase
     }
 
   private:
-    /// When things were, in microseconds.
-    struct Times
-    {
-        std::vector<uint64_t> begins; //!< of AllReduces
-        uint64_t end{0};              //!< of everything
-    };
-
     void DoRun() override
     {
         TestRandom random(4);
         for (uint32_t i = 0; i < 300; ++i)
         {
-            std::vector<std::vector<ChakraNode>> traces;
+            Traces traces;
             std::vector<ChakraWorkload> workloads;
             for (uint32_t server = 0; server < 1 + Draw(random, 3); ++server)
             {
@@ -429,18 +518,18 @@ class IterationTestCase : public TestCase
                 workloads.push_back(MakeWorkload(traces.back()));
             }
             CheckSameCollectives(workloads);
-            const Times expected = WatchClock(traces);
-            const Times times = Play(workloads);
+            const IterationTimes expected = SlowClock(traces).Play();
+            const IterationTimes times = Play(workloads);
             NS_TEST_ASSERT_MSG_EQ((times.begins == expected.begins), true, i);
             NS_TEST_ASSERT_MSG_EQ(times.end, expected.end, i);
         }
     }
 
     /// An AllReduce takes as many microseconds as it has bytes.
-    static Times Play(const std::vector<ChakraWorkload>& workloads)
+    static IterationTimes Play(const std::vector<ChakraWorkload>& workloads)
     {
         ChakraIteration iteration(workloads);
-        Times times;
+        IterationTimes times;
         uint64_t now = 0;
         for (uint32_t i = 0; i < workloads[0].collectives.size(); ++i)
         {
@@ -477,73 +566,6 @@ class IterationTestCase : public TestCase
             }
         }
         return nodes;
-    }
-
-    static Times WatchClock(const std::vector<std::vector<ChakraNode>>& traces)
-    {
-        constexpr uint64_t NOT_YET = UINT64_MAX;
-        const std::size_t n = traces[0].size();
-        std::vector<std::vector<uint64_t>> ends(traces.size(), std::vector<uint64_t>(n, NOT_YET));
-        Times times;
-        uint64_t networkFree = 0;
-        const auto isReady = [&](std::size_t server, std::size_t i, uint64_t now) {
-            const ChakraNode& node = traces[server][i];
-            for (const auto* deps : {&node.dataDeps, &node.controlDeps})
-            {
-                for (const uint64_t dep : *deps)
-                {
-                    if (ends[server][dep] == NOT_YET || ends[server][dep] > now)
-                    {
-                        return false;
-                    }
-                }
-            }
-            return true;
-        };
-        std::size_t nextCollective = 2;
-        for (uint64_t now = 0; now < 1000; ++now)
-        {
-            for (std::size_t server = 0; server < traces.size(); ++server)
-            {
-                bool isBusy[2] = {false, false};
-                for (std::size_t i = 0; i < n; ++i)
-                {
-                    const ChakraNode& node = traces[server][i];
-                    isBusy[node.isCpuOp] |= node.type == ChakraType::COMPUTE &&
-                                            ends[server][i] != NOT_YET && ends[server][i] > now;
-                }
-                for (std::size_t i = 0; i < n; ++i)
-                {
-                    const ChakraNode& node = traces[server][i];
-                    if (node.type == ChakraType::COMPUTE && ends[server][i] == NOT_YET &&
-                        !isBusy[node.isCpuOp] && isReady(server, i, now))
-                    {
-                        ends[server][i] = now + node.durationMicros;
-                        isBusy[node.isCpuOp] = true;
-                    }
-                }
-            }
-            bool isReadyEverywhere = nextCollective < n && networkFree <= now;
-            for (std::size_t server = 0; server < traces.size() && isReadyEverywhere; ++server)
-            {
-                isReadyEverywhere = isReady(server, nextCollective, now);
-            }
-            if (isReadyEverywhere)
-            {
-                times.begins.push_back(now);
-                networkFree = now + *traces[0][nextCollective].bytes;
-                for (auto& end : ends)
-                {
-                    end[nextCollective] = networkFree;
-                }
-                nextCollective += 3;
-            }
-        }
-        for (const auto& end : ends)
-        {
-            times.end = std::max(times.end, *std::max_element(end.begin(), end.end()));
-        }
-        return times;
     }
 };
 

@@ -9,7 +9,6 @@
 #include "ns3/schedule-verifier.h"
 
 #include <limits>
-#include <map>
 
 namespace ns3::allreduce
 {
@@ -39,7 +38,7 @@ class ChakraExporter
         : m_schedule(schedule),
           m_bytes(bytes),
           m_records(topology.GetNServers()),
-          m_makers(topology.GetNServers()),
+          m_makers(topology.GetNServers() * schedule.roots.size(), OWN),
           m_sums(topology.GetNServers(), schedule.roots)
     {
         for (const WorkloadList& round : schedule.rounds)
@@ -114,9 +113,10 @@ class ChakraExporter
         const NodeId target = workload.GetTarget();
         const uint32_t receive =
             Add(target, {ChakraType::RECEIVE, workload.chunk, workload.GetSource(), tag});
+        uint32_t& maker = GetMaker(target, workload.chunk);
         if (workload.kind == WorkloadKind::BROADCAST)
         {
-            m_makers[target][workload.chunk] = receive;
+            maker = receive;
         }
         else if (m_sums.IsKeptApart(workload))
         {
@@ -124,17 +124,15 @@ class ChakraExporter
         }
         else
         {
-            const uint32_t held = GetMaker(target, workload.chunk);
-            m_makers[target][workload.chunk] =
-                m_sums.Merge(workload) ? AddSum(target, workload.chunk, held, receive) : receive;
+            maker =
+                m_sums.Merge(workload) ? AddSum(target, workload.chunk, maker, receive) : receive;
         }
     }
 
     /// @return the node that made what a server has of a chunk, not counting what is kept apart
-    uint32_t GetMaker(NodeId server, ChunkId chunk) const
+    uint32_t& GetMaker(NodeId server, ChunkId chunk)
     {
-        const auto maker = m_makers[server].find(chunk);
-        return maker == m_makers[server].end() ? OWN : maker->second;
+        return m_makers[server * m_schedule.roots.size() + chunk];
     }
 
     ChakraNode MakeNode(uint64_t id, const Record& record) const
@@ -169,12 +167,12 @@ class ChakraExporter
         return node;
     }
 
-    const AllReduceSchedule& m_schedule;               //!< what is written
-    uint64_t m_bytes;                                  //!< size of the gradient
-    uint32_t m_nWorkloads{0};                          //!< in the rounds before
-    std::vector<std::vector<Record>> m_records;        //!< by server: its nodes
-    std::vector<std::map<ChunkId, uint32_t>> m_makers; //!< by server: see GetMaker
-    PartialSums m_sums;                                //!< what the servers hold
+    const AllReduceSchedule& m_schedule;        //!< what is written
+    uint64_t m_bytes;                           //!< size of the gradient
+    uint32_t m_nWorkloads{0};                   //!< in the rounds before
+    std::vector<std::vector<Record>> m_records; //!< by server: its nodes
+    std::vector<uint32_t> m_makers;             //!< by server and chunk: see GetMaker
+    PartialSums m_sums;                         //!< what the servers hold
 };
 
 } // namespace

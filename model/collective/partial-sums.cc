@@ -36,20 +36,24 @@ PartialSums::Take(const Workload& reduce)
         parts.hasOwn = true;
         m_isSent.Set(source, chunk);
     }
-    std::vector<Apart>& held = m_apart[{source, chunk}];
-    std::vector<Apart> stays;
-    for (Apart& apart : held)
+    const auto held = m_apart.find({source, chunk});
+    if (held != m_apart.end())
     {
-        if (takesAll || std::all_of(apart.contributors.begin(), apart.contributors.end(), isNamed))
+        std::vector<Apart> stays;
+        for (Apart& apart : held->second)
         {
-            parts.apart.push_back(apart.place);
+            if (takesAll ||
+                std::all_of(apart.contributors.begin(), apart.contributors.end(), isNamed))
+            {
+                parts.apart.push_back(apart.place);
+            }
+            else
+            {
+                stays.push_back(std::move(apart));
+            }
         }
-        else
-        {
-            stays.push_back(std::move(apart));
-        }
+        held->second = std::move(stays);
     }
-    held = std::move(stays);
     if (!parts.hasOwn && parts.apart.empty())
     {
         FailInput("reduce of chunk ",
