@@ -9,10 +9,13 @@
  */
 
 #include "allreduce-program-options.h"
+#include "chakra-files.h"
 #include "html-report.h"
+#include "output-file.h"
 #include "plan-options.h"
 #include "progress-line.h"
 #include "result-writer.h"
+#include "run-options.h"
 #include "schedule-view.h"
 #include "sweep-options.h"
 #include "trace-events.h"
@@ -20,6 +23,7 @@
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/chakra-trace.h"
 #include "ns3/msccl-file.h"
 #include "ns3/price-checker.h"
 #include "ns3/round-hash.h"
@@ -41,16 +45,18 @@ namespace
 /// What can be asked for besides the common options.
 struct Options
 {
-    PlanOptions plan;        //!< the common ones
-    SweepOptions sweep;      //!< who plans what
-    std::string scheduleOut; //!< where to write the schedule
-    std::string scheduleIn;  //!< a schedule to verify instead of planning one
-    std::string mscclOut;    //!< where to write the schedule as MSCCL XML
-    std::string mscclIn;     //!< an MSCCL algorithm to verify instead of planning
-    std::string report;      //!< where to write the page
-    std::string traceJson;   //!< where to write trace events
-    bool showLinks{false};   //!< print link loads
-    bool showBounds{false};  //!< print all bounds
+    PlanOptions plan;           //!< the common ones
+    SweepOptions sweep;         //!< who plans what
+    std::string scheduleOut;    //!< where to write the schedule
+    std::string scheduleIn;     //!< a schedule to verify instead of planning one
+    std::string mscclOut;       //!< where to write the schedule as MSCCL XML
+    std::string mscclIn;        //!< an MSCCL algorithm to verify instead of planning
+    std::string chakraOut;      //!< how the names of Chakra traces begin
+    std::string bytes{"16MiB"}; //!< size of the gradient in these
+    std::string report;         //!< where to write the page
+    std::string traceJson;      //!< where to write trace events
+    bool showLinks{false};      //!< print link loads
+    bool showBounds{false};     //!< print all bounds
 };
 
 /// Something to plan, or to read.
@@ -202,6 +208,13 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
     };
     write(options.scheduleOut, WriteSchedule);
     write(options.mscclOut, WriteMsccl);
+    if (!options.chakraOut.empty())
+    {
+        WriteChakraFiles(options.chakraOut,
+                         topology,
+                         schedule,
+                         ParseSize(options.bytes, "--bytes"));
+    }
     write(options.traceJson,
           [](const auto&, const auto& plan, std::ostream& out) { WriteTraceEvents(plan, out); });
 }
@@ -385,6 +398,21 @@ ReportAll(const std::vector<Case>& cases, Sweep& sweep, ResultWriter& writer, Ht
     return isGood;
 }
 
+void
+CheckChakraOptions(const ProgramOptions& parser, const Options& options)
+{
+    if (!options.chakraOut.empty())
+    {
+        CheckChakraSupport("--chakra-out");
+        ParseSize(options.bytes, "--bytes");
+        OutputFile::Check("--chakra-out", NameChakraFile(options.chakraOut, 0));
+    }
+    else if (parser.IsGiven("bytes"))
+    {
+        FailInput("--bytes: has no effect without --chakra-out");
+    }
+}
+
 int
 Run(int argc, char* argv[])
 {
@@ -400,6 +428,10 @@ Run(int argc, char* argv[])
     parser.Add("schedule-in", options.scheduleIn, "verify this file instead of planning");
     parser.Add("msccl-out", options.mscclOut, "write the (last) schedule as MSCCL XML");
     parser.Add("msccl-in", options.mscclIn, "verify this MSCCL XML on --topology");
+    parser.Add("chakra-out",
+               options.chakraOut,
+               "write the (last) schedule as Chakra traces PREFIX.SERVER.et, for ASTRA-sim");
+    parser.Add("bytes", options.bytes, "size of the gradient in Chakra traces, as 100MiB");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) schedule for Perfetto");
     parser.Add("links", options.showLinks, "show the ten busiest links");
@@ -421,6 +453,7 @@ Run(int argc, char* argv[])
     parser.Exclude("schedule-in", {"msccl-in", "topology", "degrade", "mixed"});
     ExcludePlanning(parser, "schedule-in");
     ExcludePlanning(parser, "msccl-in");
+    CheckChakraOptions(parser, options);
     CheckDetails(options.showLinks, "--links", options.plan.format);
     CheckDetails(options.showBounds, "--bounds", options.plan.format);
     CheckSchedulers(options.plan);

@@ -10,6 +10,7 @@
  */
 
 #include "allreduce-program-options.h"
+#include "chakra-files.h"
 #include "html-report.h"
 #include "output-file.h"
 #include "plan-options.h"
@@ -19,9 +20,11 @@
 #include "run-rows.h"
 #include "schedule-view.h"
 #include "trace-events.h"
+#include "training-rows.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-network.h"
+#include "ns3/chakra-trace.h"
 #include "ns3/distributed-run.h"
 #include "ns3/fixed-scheduler.h"
 #include "ns3/net-device.h"
@@ -57,6 +60,7 @@ struct Options
     std::string bytes{"16MiB"}; //!< size of the gradient
     std::string scheduleIn;     //!< a schedule to run instead of planning one
     std::string scheduleOut;    //!< where to write the schedule
+    std::string chakraIn;       //!< workload traces whose AllReduces are run
     std::string report;         //!< where to write the page
     std::string traceJson;      //!< where to write trace events
     std::string pcap;           //!< how the names of packet traces begin
@@ -118,6 +122,22 @@ CheckFiles(const Options& options)
                       " processes, where NetAnim sees only a part of each way");
         }
         OutputFile::Check("--anim", options.anim);
+    }
+}
+
+void
+CheckChakra(const Options& options)
+{
+    if (options.chakraIn.empty())
+    {
+        return;
+    }
+    CheckChakraSupport("--chakra-in");
+    if (options.run.nRanks > 1)
+    {
+        FailInput("--chakra-in: not possible in ",
+                  options.run.nRanks,
+                  " processes, which run one AllReduce");
     }
 }
 
@@ -212,12 +232,42 @@ struct Outputs
     PacketFiles packets; //!< what went over the links
 };
 
+/// Shows the AllReduces of a training iteration; @return whether all went well
+bool
+ReportTraining(const Experiment& experiment,
+               const ExperimentResult& result,
+               const Options& options,
+               Outputs& outputs)
+{
+    const auto rows = MakeTrainingRows(experiment, options.run, result);
+    for (const std::string key : {"collective", "size"})
+    {
+        std::vector<std::string> texts;
+        for (const auto& row : rows)
+        {
+            texts.push_back(row[key]);
+        }
+        outputs.writer.MakeRoom(key, texts);
+    }
+    bool isGood = true;
+    for (const auto& row : rows)
+    {
+        isGood = ReportRow("allreduce-run", row, outputs.writer) && isGood;
+    }
+    WriteTraceFile(result, options.traceJson);
+    return isGood;
+}
+
 /// Runs and reports; @return whether all went well
 bool
 Report(const Experiment& experiment, const Options& options, Outputs& outputs)
 {
     const ExperimentResult result = RunExperiment(experiment, options.run);
     outputs.packets.Finish();
+    if (experiment.training)
+    {
+        return ReportTraining(experiment, result, options, outputs);
+    }
     if (GetLaunchedRank() > 0)
     {
         return result.failure.empty(); // Rank 0 has collected it.
@@ -250,6 +300,32 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
     }
 }
 
+/// What servers do in a training iteration, if that was asked for.
+using Training = std::shared_ptr<const std::vector<ChakraWorkload>>;
+
+Training
+ReadTraining(const Options& options, uint32_t nServers)
+{
+    return options.chakraIn.empty() ? nullptr
+                                    : std::make_shared<const std::vector<ChakraWorkload>>(
+                                          ReadChakraFiles(options.chakraIn, nServers));
+}
+
+/// @return the bytes of the largest AllReduce, for which is planned
+uint64_t
+GetLargest(const Training& training, uint64_t bytes)
+{
+    if (!training)
+    {
+        return bytes;
+    }
+    const auto& collectives = training->front().collectives;
+    return std::max_element(collectives.begin(),
+                            collectives.end(),
+                            [](const auto& x, const auto& y) { return x.bytes < y.bytes; })
+        ->bytes;
+}
+
 /// @return what a schedule file asks for
 Experiment
 MakeFromFile(const Options& options, uint64_t bytes)
@@ -268,7 +344,13 @@ MakeFromFile(const Options& options, uint64_t bytes)
     }
     const auto scheduler = CreateObject<FixedScheduler>();
     scheduler->SetSchedule(file.schedule);
-    return {options.run.Apply(file.topology), path, scheduler, file.schedule, bytes};
+    const Training training = ReadTraining(options, file.topology.GetNServers());
+    return {options.run.Apply(file.topology),
+            path,
+            scheduler,
+            file.schedule,
+            GetLargest(training, bytes),
+            training};
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well
@@ -282,10 +364,15 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     bool isGood = true;
     for (const Topology& topology : topologies)
     {
+        const Training training = ReadTraining(options, topology.GetNServers());
         for (const std::string& name : schedulers)
         {
-            const Experiment experiment =
-                PlanExperiment(topology, name, bytes, options.plan, options.run);
+            Experiment experiment = PlanExperiment(topology,
+                                                   name,
+                                                   GetLargest(training, bytes),
+                                                   options.plan,
+                                                   options.run);
+            experiment.training = training;
             WriteScheduleFile(experiment, options.scheduleOut);
             isGood = Report(experiment, options, outputs) && isGood;
         }
@@ -365,6 +452,10 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
     parser.Add("schedule-in", options.scheduleIn, "run this schedule file instead of planning");
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
+    parser.Add("chakra-in",
+               options.chakraIn,
+               "run the training iteration of Chakra workload traces PREFIX.SERVER.et, or of one "
+               "file for all servers");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) run's flows for Perfetto");
     parser.Add("pcap", options.pcap, "write packets to files PREFIX-NODE-DEVICE.pcap");
@@ -384,6 +475,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     }
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
+    parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
@@ -392,9 +484,12 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
     const LaunchedRanks ranks;
+    CheckChakra(options);
     CheckFiles(options);
 
-    Outputs outputs{{std::cout, ParseFormat(options.plan.format), GetRunColumns()},
+    Outputs outputs{{std::cout,
+                     ParseFormat(options.plan.format),
+                     options.chakraIn.empty() ? GetRunColumns() : GetTrainingColumns()},
                     {options.report, argc, argv},
                     PacketFiles(options)};
     options.run.fullStack = options.run.fullStack || !options.anim.empty();

@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
+#include "ns3/rest-planner.h"
 #include "ns3/schedule-file.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-modifiers.h"
@@ -498,6 +499,45 @@ FormatSchedule(const Topology& topology, const AllReduceSchedule& schedule)
     std::ostringstream text;
     WriteSchedule(topology, schedule, text);
     return text.str();
+}
+
+AllReduceSchedule
+MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random)
+{
+    AllReduceSchedule schedule;
+    for (uint32_t i = 0; i < 1 + Draw(random, 5); ++i)
+    {
+        schedule.roots.push_back(Draw(random, topology.GetNServers()));
+    }
+    AllReduceState state(topology, schedule.roots);
+    const std::vector<Path> paths = FindAllPaths(topology);
+    for (uint32_t round = 0; round < 4; ++round)
+    {
+        WorkloadList list;
+        for (uint32_t attempt = 0; attempt < 40; ++attempt)
+        {
+            OwnWorkload workload{Draw(random, schedule.roots.size()),
+                                 Draw(random, 2) ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST,
+                                 paths[Draw(random, paths.size())],
+                                 {}};
+            if (hasParts && workload.kind == WorkloadKind::REDUCE && Draw(random, 2))
+            {
+                workload.contributors = {Draw(random, topology.GetNServers())};
+            }
+            if (state.IsLegal(workload.Get()))
+            {
+                state.Start(workload.Get());
+                list.Add(workload.Get());
+            }
+        }
+        state.EndRound();
+        schedule.rounds.push_back(list);
+    }
+    for (WorkloadList& list : PlanRestGreedily(state, 1, 1))
+    {
+        schedule.rounds.push_back(std::move(list));
+    }
+    return schedule;
 }
 
 } // namespace ns3::allreduce

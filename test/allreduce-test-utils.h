@@ -213,6 +213,19 @@ std::string ExecuteOnState(const Topology& topology, const OwnSchedule& schedule
  */
 std::string FormatSchedule(const Topology& topology, const AllReduceSchedule& schedule);
 
+/**
+ * @ingroup allreduce-tests
+ *
+ * Draw a correct schedule in which anything legal happens: partial sums that go round in circles,
+ * swaps, several workloads between the same servers in a round.
+ *
+ * @param topology a small network
+ * @param hasParts whether reduces name contributors, which are kept apart then
+ * @param random where chance comes from
+ * @return the schedule
+ */
+AllReduceSchedule MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_TEST_UTILS_H */

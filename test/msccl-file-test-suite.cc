@@ -8,14 +8,16 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/msccl-file.h"
-#include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
+#include <regex>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -224,13 +226,60 @@ class RoundTripTestCase : public TestCase
         {
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, nBuffers, random), "", what);
         }
-        const AllReduceSchedule read = Import(xml, topology);
+        CheckRead(Import(xml, topology), topology, schedule, what);
+        NS_TEST_ASSERT_MSG_EQ((SortRounds(Import(xml, topology)) == SortRounds(schedule)),
+                              true,
+                              what);
+        // Files of others do not name rounds.
+        const AllReduceSchedule unnamed = Import(RemoveRounds(xml), topology);
+        CheckRead(unnamed, topology, schedule, what);
+        NS_TEST_ASSERT_MSG_LT_OR_EQ(unnamed.rounds.size(), 1.5 * schedule.rounds.size() + 2, what);
+        CheckRead(Import(ShuffleRounds(xml, random), topology), topology, schedule, what);
+    }
+
+    void CheckRead(const AllReduceSchedule& read,
+                   const Topology& topology,
+                   const AllReduceSchedule& schedule,
+                   const std::string& what)
+    {
         const Verdict verdict = Verify(topology, read);
         NS_TEST_ASSERT_MSG_EQ(verdict.reason, "", what);
         NS_TEST_ASSERT_MSG_EQ((read.roots == schedule.roots), true, what);
         NS_TEST_ASSERT_MSG_EQ(read.CountWorkloads(), schedule.CountWorkloads(), what);
-        NS_TEST_ASSERT_MSG_LT_OR_EQ(read.rounds.size(), 1.5 * schedule.rounds.size() + 2, what);
         NS_TEST_ASSERT_MSG_EQ(ExecuteWithNumbers(topology, OwnSchedule(read)), "", what);
+    }
+
+    /// @return by round: chunk, kind and path of its workloads, in an order that is always the same
+    static std::vector<std::set<std::tuple<ChunkId, WorkloadKind, Path>>> SortRounds(
+        const AllReduceSchedule& schedule)
+    {
+        std::vector<std::set<std::tuple<ChunkId, WorkloadKind, Path>>> rounds;
+        for (const OwnRound& round : OwnSchedule(schedule).rounds)
+        {
+            rounds.emplace_back();
+            for (const OwnWorkload& workload : round)
+            {
+                rounds.back().emplace(workload.chunk, workload.kind, workload.path);
+            }
+        }
+        return rounds;
+    }
+
+    static std::string RemoveRounds(const std::string& xml)
+    {
+        return std::regex_replace(xml, std::regex(" (round|via)=\"[0-9-]*\""), "");
+    }
+
+    /// @return the file with rounds that cannot be
+    static std::string ShuffleRounds(const std::string& xml, TestRandom& random)
+    {
+        std::string shuffled = xml;
+        const std::string key = "round=\"";
+        for (auto i = shuffled.find(key); i != std::string::npos; i = shuffled.find(key, i + 1))
+        {
+            shuffled[i + key.size()] = static_cast<char>('0' + Draw(random, 10));
+        }
+        return shuffled;
     }
 };
 
@@ -253,56 +302,18 @@ class RandomScheduleTestCase : public TestCase
         {
             const Topology topology = MakeRandomNetwork(random, {5, 3, 3});
             const bool hasParts = i % 2 == 1;
-            const AllReduceSchedule schedule = MakeSchedule(topology, hasParts, random);
+            const AllReduceSchedule schedule = MakeRandomSchedule(topology, hasParts, random);
             NS_TEST_ASSERT_MSG_EQ(Verify(topology, schedule).reason, "", "random schedule");
             const std::string xml = Export(topology, schedule);
             nApart += Contains(xml, "dstbuf=\"s\"");
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, 1, random), "", xml);
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, UNLIMITED, random), "", xml);
             NS_TEST_ASSERT_MSG_EQ(FindImportFault(xml, topology), "", i << xml);
+            NS_TEST_ASSERT_MSG_LT_OR_EQ(Import(xml, topology).rounds.size(),
+                                        schedule.rounds.size(),
+                                        i << xml);
         }
         NS_TEST_ASSERT_MSG_GT(nApart, 10, "scratch buffers were hardly used");
-    }
-
-    static AllReduceSchedule MakeSchedule(const Topology& topology,
-                                          bool hasParts,
-                                          TestRandom& random)
-    {
-        AllReduceSchedule schedule;
-        for (uint32_t i = 0; i < 1 + Draw(random, 5); ++i)
-        {
-            schedule.roots.push_back(Draw(random, topology.GetNServers()));
-        }
-        AllReduceState state(topology, schedule.roots);
-        const std::vector<Path> paths = FindAllPaths(topology);
-        for (uint32_t round = 0; round < 4; ++round)
-        {
-            WorkloadList list;
-            for (uint32_t attempt = 0; attempt < 40; ++attempt)
-            {
-                OwnWorkload workload{Draw(random, schedule.roots.size()),
-                                     Draw(random, 2) ? WorkloadKind::REDUCE
-                                                     : WorkloadKind::BROADCAST,
-                                     paths[Draw(random, paths.size())],
-                                     {}};
-                if (hasParts && workload.kind == WorkloadKind::REDUCE && Draw(random, 2))
-                {
-                    workload.contributors = {Draw(random, topology.GetNServers())};
-                }
-                if (state.IsLegal(workload.Get()))
-                {
-                    state.Start(workload.Get());
-                    list.Add(workload.Get());
-                }
-            }
-            state.EndRound();
-            schedule.rounds.push_back(list);
-        }
-        for (WorkloadList& list : PlanRestGreedily(state, 1, 1))
-        {
-            schedule.rounds.push_back(std::move(list));
-        }
-        return schedule;
     }
 };
 
@@ -390,6 +401,8 @@ class MalformedTestCase : public TestCase
         CheckRing("depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"-1\"", "without deps");
         CheckRing("depid=\"-1\" deps=\"-1\"", "depid=\"0\" deps=\"5\"", "hasdep=\"0\"");
         CheckRing("hasdep=\"0\"", "hasdep=\"2\"", "hasdep=\"2\"");
+        CheckRing("hasdep=\"0\"", "hasdep=\"0\" round=\"-1\"", "round=\"-1\", expected a number");
+        CheckRing("hasdep=\"0\"", "hasdep=\"0\" via=\"3-\"", "via=\"3-\", expected numbers");
         CheckRing("type=\"rrcs\"", "type=\"rcs\"", "that nobody else has");
         CheckRing("type=\"rcs\"",
                   "type=\"rrcs\"",

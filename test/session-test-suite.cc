@@ -924,7 +924,7 @@ class ColumnsTestCase : public DataCentreTestCase
   private:
     void DoRun() override
     {
-        const Experiment experiment = MakeExperiment(ParseTopology("bcube:2,0"), "ring", 1000);
+        const Experiment experiment = MakeExperiment(ParseTopology("bcube:5,0"), "ring", 1000);
         const RunOptions options = MakeOptions("raw", "barrier");
         const auto row = MakeRow(experiment, options, RunExperiment(experiment, options));
         for (const auto& columns : {GetRunColumns(), GetCompareColumns()})
@@ -934,6 +934,13 @@ class ColumnsTestCase : public DataCentreTestCase
                 NS_TEST_EXPECT_MSG_EQ(row.contains(column.key), true, column.key);
             }
         }
+        const double bandwidth = 1000 / row["measured_s"].get<double>() * 1e-9;
+        NS_TEST_EXPECT_MSG_EQ_TOL(row["algbw_gbs"].get<double>(), bandwidth, 1e-12, "B / t");
+        NS_TEST_EXPECT_MSG_EQ_TOL(row["goodput_gbps"].get<double>(), 8 * bandwidth, 1e-12, "bits");
+        NS_TEST_EXPECT_MSG_EQ_TOL(row["busbw_gbs"].get<double>(),
+                                  bandwidth * 2 * 4 / 5,
+                                  1e-12,
+                                  "times 2 (N - 1) / N");
     }
 };
 

@@ -80,6 +80,7 @@ build_in_tree()
         die "could not install the packages that the build needs"
     install_packages "${mpi_packages[@]}" || die "could not install MPI"
     install_torch
+    install_chakra
     get_ns3
     copy_module
     cd "$tree"

@@ -125,6 +125,86 @@ draws()
     [[ ! -s gnuplot.log ]] && grep -q '</svg>' table.svg
 }
 
+# Usage: write_trace FILE COLLECTIVE: a Chakra workload trace of three layers, whose gradients are summed while the next
+# layer computes; COLLECTIVE is Chakra's number of what sums them.
+write_trace()
+{
+    python3 - "$@" <<'END'
+import sys
+
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+def number(field, n):
+    return varint(field << 3) + varint(n)
+
+def data(field, content):
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+def node(id, name, type, deps, micros=0, **attributes):
+    message = number(1, id) + data(2, name.encode()) + number(3, type) + number(7, micros)
+    message += b"".join(number(5, dep) for dep in deps)
+    for key, value in attributes.items():
+        message += data(10, data(1, key.encode()) + number(9, value))
+    return varint(len(message)) + message
+
+compute, collective = 4, 7
+nodes = [node(1, "forward", compute, [], 500)]
+before, gradients = 1, []
+for layer in 3, 2, 1:
+    nodes.append(node(10 * layer, f"backward {layer}", compute, [before], 1000))
+    before = 10 * layer
+    gradients.append(before + 1)
+    nodes.append(node(before + 1, f"gradient {layer}", collective, [before], comm_type=int(sys.argv[2]),
+                      comm_size=layer * 100000))
+nodes.append(node(2, "update", compute, gradients, 200))
+open(sys.argv[1], "wb").write(varint(0) + b"".join(nodes))
+END
+}
+
+# Chakra traces, out and in.
+check_chakra()
+{
+    local plan=allreduce-plan run=allreduce-run server
+    if ! "$bin/$plan" --topology=bcube:2,1 --scheduler=ring --chakra-out=ring --bytes=1MiB >chakra.log 2>&1 &&
+        grep -q 'this build has no Chakra traces' chakra.log; then
+        check "chakra: left out" refuses '--chakra-in: this build has no Chakra traces' $run --chakra-in=x
+        skip "Chakra traces: there is no protobuf"
+        return
+    fi
+    check "chakra: a trace for each server" test -s ring.0.et -a -s ring.3.et -a ! -e ring.4.et
+    check "chakra: cannot write" refuses '--chakra-out: file /nowhere/x.0.et cannot be written' $plan --chakra-out=/nowhere/x
+    check "chakra: bytes alone" refuses '--bytes: has no effect without --chakra-out' $plan --bytes=1MiB
+    check "chakra: fewer bytes than chunks" refuses 'schedule of 8 chunks: .* at least one byte' $plan \
+        --topology=bcube:2,1 --scheduler=ring --chakra-out=tiny --bytes=7
+    write_trace layers.et 0
+    check "chakra: three layers" prints '^bcube:2,1 +greedy +total +600000B .* 0\.003700 +0\.[0-9]+$' $run \
+        --topology=bcube:2,1 --chakra-in=layers.et
+    check "chakra: their sums" prints '"data_verified": ?true' $run --topology=bcube:2,1 --chakra-in=layers.et \
+        --transport=raw --verify-data --format=json
+    check "chakra: the second layer is ready" prints 'gradient 2 +200000B +0\.002500 ' $run --topology=bcube:2,1 \
+        --chakra-in=layers.et --transport=raw
+    for server in 0 1 2 3; do cp layers.et "layers.$server.et"; done
+    check "chakra: a trace of each server" prints 'gradient 1 +100000B ' $run --topology=bcube:2,1 --chakra-in=layers
+    check "chakra: one is missing" refuses '--chakra-in: file layers.4.et cannot be opened' $run --chakra-in=layers
+    "$bin/$plan" --topology=bcube:2,1 --scheduler=ring --schedule-out=ring.schedule >chakra.log
+    check "chakra: a schedule from a file" prints 'ring.schedule +total' $run --schedule-in=ring.schedule \
+        --chakra-in=layers.et
+    write_trace gather.et 2
+    check "chakra: another collective" refuses 'gather.et: node 31 "gradient 3": ALL_GATHER, expected ALL_REDUCE' $run \
+        --chakra-in=gather.et
+    cp gather.et layers.2.et
+    check "chakra: servers that differ" refuses 'layers.2.et: node 31 ' $run --topology=bcube:2,1 --chakra-in=layers
+    check "chakra: a schedule is no workload" refuses 'ring.0.et: node 0 "send chunk .*": COMM_SEND_NODE' $run \
+        --topology=bcube:2,1 --chakra-in=ring
+    head -c 100 layers.et >cut.et
+    check "chakra: a trace cut short" refuses 'cut.et: ends inside of message' $run --chakra-in=cut.et
+    check "chakra: no trace" refuses '/dev/zero: node 0 "" is there twice' $run --chakra-in=/dev/zero
+    check "chakra: beside bytes" refuses '--bytes: has no effect beside --chakra-in' $run --chakra-in=layers.et --bytes=1MiB
+    check "chakra: beside a report" refuses '--report: has no effect beside --chakra-in' $run --chakra-in=layers.et \
+        --report=x.html
+}
+
 # Every table there is.
 check_gnuplot()
 {
@@ -833,7 +913,7 @@ check_options()
     for option in topology scheduler chunks-per-server bytes transport sync rate delay fail slow format anim; do
         check "options: 20 kB of --$option" refuses '^.{,300}$' allreduce-run "--$option=$long"
     done
-    for program in run:"$long" run:ns3::TcpSocketBase::MinRto train:config train:out cluster:jobs plan:msccl-in; do
+    for program in run:"$long" run:ns3::TcpSocketBase::MinRto train:config train:out cluster:jobs plan:msccl-in plan:chakra-out run:chakra-in; do
         option=${program#*:}
         [[ ! -x $bin/allreduce-${program%%:*} ]] ||
             check "options: 20 kB in ${program:0:20}" refuses '^.{,300}$' "allreduce-${program%%:*}" "--$option=$long"
@@ -916,6 +996,7 @@ check_topology
 check_plan
 check_run
 check_compare
+check_chakra
 check_sweeps
 check_gnuplot
 check_lost_output

@@ -17,6 +17,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
+chakra_packages=(libprotobuf-dev protobuf-compiler)
 mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
@@ -87,6 +88,13 @@ install_torch()
         say "going on without LibTorch"
 }
 
+# CMake leaves out Chakra traces without.
+install_chakra()
+{
+    install_packages "${chakra_packages[@]}" ||
+        say "going on without protobuf"
+}
+
 install_mpi()
 {
     install_packages "${mpi_packages[@]}" ||
@@ -113,6 +121,7 @@ build_standalone()
     install_packages "${build_packages[@]}" "${ns3_packages[@]}" ||
         die "could not install the packages that the build needs"
     install_torch
+    install_chakra
     install_mpi
     say "configuring $build_dir"
     local log

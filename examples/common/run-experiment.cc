@@ -13,6 +13,7 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
+#include "ns3/chakra-iteration.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/distributed-run.h"
@@ -217,9 +218,51 @@ class Run
         m_helper->SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
         m_session = m_helper->Install(m_experiment.scheduler, CreateTransport(m_options.transport));
         m_session->ExpectPlan(HashRounds(MakeRoundRange(m_experiment.plan.rounds)));
+        InstallTraining();
         m_session->TraceConnectWithoutContext("Finished", MakeCallback(&Run::Stop, this));
         m_session->TraceConnectWithoutContext("Failed", MakeCallback(&Run::StopFailed, this));
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::ShowRound, this));
+    }
+
+    void InstallTraining()
+    {
+        if (m_experiment.training)
+        {
+            m_iteration.emplace(*m_experiment.training);
+            std::vector<uint64_t> sizes;
+            for (const ChakraCollective& collective : m_experiment.training->front().collectives)
+            {
+                sizes.push_back(collective.bytes);
+            }
+            m_session->SetSequence(sizes, [this](uint32_t index) { return FindWait(index); });
+            m_session->TraceConnectWithoutContext("Done", MakeCallback(&Run::NoteDone, this));
+        }
+    }
+
+    /// @return how long it is until an AllReduce of the training iteration begins
+    Time FindWait(uint32_t index)
+    {
+        if (index == 0)
+        {
+            m_trainingBegin = Simulator::Now();
+        }
+        const Time ready = NanoSeconds(m_iteration->FindReady(index));
+        m_result.collectives[index].ready = ready.GetSeconds();
+        return Max(Time(0), m_trainingBegin + ready - Simulator::Now());
+    }
+
+    void NoteDone(Time duration)
+    {
+        const uint32_t index = m_session->GetDurations().size() - 1;
+        const Time now = Simulator::Now() - m_trainingBegin;
+        m_iteration->NoteEnd(index, now.GetNanoSeconds());
+        m_result.collectives[index].begin = (now - duration).GetSeconds();
+        m_result.collectives[index].end = now.GetSeconds();
+        m_nCollectivesDone = index + 1;
+        if (m_nCollectivesDone == m_result.collectives.size())
+        {
+            m_result.iterationSeconds = 1e-9 * m_iteration->FindEnd();
+        }
     }
 
     void RecordFlows()
@@ -269,6 +312,12 @@ class Run
     {
         m_underWay.erase(GetPlace(flow));
         m_result.abortedFlows.push_back(flow);
+    }
+
+    uint32_t GetNAllReduces() const
+    {
+        return m_experiment.training ? m_experiment.training->front().collectives.size()
+                                     : m_options.iterations;
     }
 
     uint32_t GetIteration() const
@@ -346,22 +395,53 @@ class Run
         const auto& plan = m_experiment.plan;
         m_result.boundRounds =
             ComputeLowerBounds(m_experiment.topology, plan.roots).GetBest().rounds;
-        m_result.idealSeconds =
-            ComputeIdealTime(m_network->GetTopology(), plan.roots, m_experiment.bytes).seconds;
-        m_result.predictedSeconds =
-            PredictSeconds(m_network->GetTopology(),
-                           *m_session->GetTransport(),
-                           m_options.frame,
-                           plan,
-                           m_experiment.bytes,
-                           m_options.GetSync() == AllReduceSession::BARRIER);
+        if (m_experiment.training)
+        {
+            PredictTraining();
+            return;
+        }
+        const CollectiveSpan span = PredictSize(m_experiment.bytes);
+        m_result.idealSeconds = span.ideal;
+        m_result.predictedSeconds = span.predicted;
+    }
+
+    void PredictTraining()
+    {
+        std::map<uint64_t, CollectiveSpan> spans;
+        const auto& collectives = m_experiment.training->front().collectives;
+        for (const ChakraCollective& collective : collectives)
+        {
+            const auto [entry, isNew] = spans.try_emplace(collective.bytes);
+            if (isNew)
+            {
+                entry->second = PredictSize(collective.bytes);
+            }
+            m_result.idealSeconds += entry->second.ideal / collectives.size();
+            m_result.predictedSeconds += entry->second.predicted / collectives.size();
+            m_result.collectives.push_back(entry->second);
+        }
+    }
+
+    CollectiveSpan PredictSize(uint64_t bytes) const
+    {
+        const Topology& topology = m_network->GetTopology();
+        const AllReduceSchedule& plan = m_experiment.plan;
+        CollectiveSpan span;
+        span.ideal = ComputeIdealTime(topology, plan.roots, bytes).seconds;
+        span.predicted = PredictSeconds(topology,
+                                        *m_session->GetTransport(),
+                                        m_options.frame,
+                                        plan,
+                                        bytes,
+                                        m_options.GetSync() == AllReduceSession::BARRIER);
+        return span;
     }
 
     /// ns-3's clock holds 292 years; faults and retries need some of them.
     void CheckDuration() const
     {
         constexpr double MOST_SECONDS = 1e8;
-        const double seconds = m_result.predictedSeconds * m_options.iterations;
+        const double seconds = m_result.predictedSeconds * GetNAllReduces();
         if (!(seconds <= MOST_SECONDS))
         {
             FailInput(m_experiment.topology.GetName(),
@@ -419,7 +499,7 @@ class Run
         const double share = std::min(1.0, (round + 1) / nPlanned);
         m_line.Show("round " + std::to_string(round + 1) + " of " +
                         std::to_string(m_experiment.plan.rounds.size()),
-                    (GetIteration() + share) / m_options.iterations);
+                    (GetIteration() + share) / GetNAllReduces());
     }
 
     void Simulate()
@@ -474,6 +554,7 @@ class Run
             m_result.roundSeconds.push_back(duration.GetSeconds());
         }
         m_result.rounds = m_result.roundSeconds.size();
+        m_result.collectives.resize(m_nCollectivesDone);
         m_result.isVerified = m_session->IsVerified();
         m_result.nReplans = m_session->GetNReplans();
         for (const std::string& name : m_session->GetReplanners())
@@ -576,20 +657,23 @@ class Run
         return gain;
     }
 
-    const Experiment& m_experiment;          //!< what is to be run
-    const RunOptions& m_options;             //!< how
-    const DistributedRun& m_distributed;     //!< the ranks, if there are several
-    ProgressLine m_line;                     //!< says how far it has come
-    TopologyHelper m_builder;                //!< builds the network
-    Ptr<AllReduceNetwork> m_network;         //!< the network
-    std::shared_ptr<void> m_watcher;         //!< what RunOptions::prepare returned
-    std::optional<AllReduceHelper> m_helper; //!< installs the session
-    Ptr<AllReduceSession> m_session;         //!< the AllReduces
-    int64_t m_nStreams{0};                   //!< random streams in use
-    ExperimentResult m_result;               //!< what comes out
-    std::vector<AllReduceFlow> m_started;    //!< flows that have begun, if they are to be recorded
-    uint32_t m_nAllReducesBegun{0};          //!< AllReduces of which a round has begun
-    uint32_t m_nRoundsBegun{0};              //!< rounds of the last of them that have begun
+    const Experiment& m_experiment;             //!< what is to be run
+    const RunOptions& m_options;                //!< how
+    const DistributedRun& m_distributed;        //!< the ranks, if there are several
+    ProgressLine m_line;                        //!< says how far it has come
+    TopologyHelper m_builder;                   //!< builds the network
+    Ptr<AllReduceNetwork> m_network;            //!< the network
+    std::shared_ptr<void> m_watcher;            //!< what RunOptions::prepare returned
+    std::optional<AllReduceHelper> m_helper;    //!< installs the session
+    Ptr<AllReduceSession> m_session;            //!< the AllReduces
+    std::optional<ChakraIteration> m_iteration; //!< what is computed between them
+    Time m_trainingBegin;                       //!< when that began
+    uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
+    int64_t m_nStreams{0};                      //!< random streams in use
+    ExperimentResult m_result;                  //!< what comes out
+    std::vector<AllReduceFlow> m_started; //!< flows that have begun, if they are to be recorded
+    uint32_t m_nAllReducesBegun{0};       //!< AllReduces of which a round has begun
+    uint32_t m_nRoundsBegun{0};           //!< rounds of the last of them that have begun
     /// by round and position: the flows that are under way, if flows are to be recorded
     std::map<std::pair<uint32_t, uint32_t>, AllReduceFlow> m_underWay;
 };

@@ -12,9 +12,11 @@
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/chakra-workload.h"
 #include "ns3/nstime.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,10 @@ struct Experiment
     std::string schedulerName;         //!< who plans
     Ptr<AllReduceScheduler> scheduler; //!< the same
     AllReduceSchedule plan;            //!< what it planned, verified
-    uint64_t bytes;                    //!< size of the gradient
+    uint64_t bytes;                    //!< size of the gradient, or of the largest
+    /// What servers do in a training iteration, one for each or one for all; nullptr: AllReduces
+    /// one after another, as the options say.
+    std::shared_ptr<const std::vector<ChakraWorkload>> training{};
 };
 
 /// How one direction of a link was used.
@@ -73,6 +78,16 @@ struct RunMark
     std::string Describe() const;
 };
 
+/// An AllReduce of a training iteration; times in seconds from its beginning.
+struct CollectiveSpan
+{
+    double ready{0};     //!< when all servers had done what it waited for
+    double begin{0};     //!< when it began
+    double end{0};       //!< when it was over
+    double ideal{0};     //!< how long the bound at line rate is
+    double predicted{0}; //!< how long the flow-level model says it takes
+};
+
 /// What came out of a run.
 struct ExperimentResult
 {
@@ -100,6 +115,9 @@ struct ExperimentResult
     uint64_t nEvents{0};               //!< events that it took
     uint32_t nRanks{1};                //!< processes that simulated it; rank 0 knows the result
     double waitShare{0};               //!< of their time in which they waited for each other
+    double iterationSeconds{0};        //!< of a training iteration: all of it
+
+    std::vector<CollectiveSpan> collectives; //!< of a training iteration, as far as it came
 
     // If flows were to be recorded:
     std::vector<AllReduceFlow> abortedFlows;          //!< flows cut by a broken link, and when

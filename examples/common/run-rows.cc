@@ -86,11 +86,13 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     row["measured_s"] = nullptr;
     row["ratio"] = nullptr;
     row["goodput_gbps"] = nullptr;
+    row["algbw_gbs"] = nullptr;
+    row["busbw_gbs"] = nullptr;
     if (result.failure.empty())
     {
         row["measured_s"] = result.measuredSeconds;
         row["ratio"] = result.measuredSeconds / result.idealSeconds;
-        row["goodput_gbps"] = 8e-9 * experiment.bytes / result.measuredSeconds;
+        AddBandwidths(row, experiment.bytes, result.measuredSeconds);
     }
 }
 
@@ -112,6 +114,8 @@ GetRunColumns()
             {"measured_s", "measured s", 10, 7},
             {"ratio", "to ideal", 8, 3},
             {"goodput_gbps", "goodput Gb/s", 12, 2},
+            {"algbw_gbs", "algbw GB/s", 10, 3},
+            {"busbw_gbs", "busbw GB/s", 10, 3},
             {"queue_peak", "queue pkts", 10},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
@@ -135,6 +139,8 @@ GetCompareColumns()
             {"measured_s", "measured s", 10, 6},
             {"ratio", "to ideal", 8, 3},
             {"goodput_gbps", "Gb/s", 6, 2},
+            {"algbw_gbs", "algbw GB/s", 10, 3},
+            {"busbw_gbs", "busbw GB/s", 10, 3},
             {"max_utilization", "busiest %", 9, 1, 100},
             {"queue_peak", "queue pkts", 10},
             {"verified", "verified", 8},
@@ -182,6 +188,16 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
         row["failure"] = result.failure;
     }
     return row;
+}
+
+void
+AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds)
+{
+    const double bandwidth = 1e-9 * bytes / seconds;
+    const double nServers = row["servers"];
+    row["goodput_gbps"] = 8 * bandwidth;
+    row["algbw_gbs"] = bandwidth;
+    row["busbw_gbs"] = bandwidth * 2 * (nServers - 1) / nServers;
 }
 
 bool

@@ -32,6 +32,15 @@ nlohmann::ordered_json MakeRow(const Experiment& experiment,
                                const ExperimentResult& result);
 
 /**
+ * Add to a row how fast a gradient was summed: goodput, and the two bandwidths of NCCL's tests.
+ *
+ * @param row a row that has the number of servers
+ * @param bytes size of the gradient
+ * @param seconds how long it took
+ */
+void AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds);
+
+/**
  * Write a row and, if the run has failed, a line on standard error that says so.
  *
  * @param program the program's name

@@ -175,6 +175,15 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
 }
 
 void
+AllReduceSession::SetSequence(std::vector<uint64_t> bytes, std::function<Time(uint32_t)> wait)
+{
+    NS_ABORT_MSG_IF(bytes.empty(), "AllReduceSession: a sequence of no AllReduces");
+    m_iterations = bytes.size();
+    m_sequence = std::move(bytes);
+    m_wait = std::move(wait);
+}
+
+void
 AllReduceSession::ExpectPlan(uint64_t hash)
 {
     m_prover->ExpectPlan(hash);
@@ -215,7 +224,15 @@ AllReduceSession::AddApplication(AllReduceApplication* application)
 void
 AllReduceSession::NoteReady(NodeId server)
 {
-    if (++m_nReady == m_network->GetTopology().GetNServers())
+    if (++m_nReady < m_network->GetTopology().GetNServers())
+    {
+        return;
+    }
+    if (m_wait)
+    {
+        BeginAfterWait();
+    }
+    else
     {
         BeginAllReduce();
     }
@@ -237,9 +254,20 @@ AllReduceSession::GetChunkBytes(ChunkId chunk) const
 }
 
 void
+AllReduceSession::BeginAfterWait()
+{
+    const Time wait = m_wait ? m_wait(m_durations.size()) : m_computeTime;
+    m_next = Simulator::Schedule(wait, &AllReduceSession::BeginAllReduce, this);
+}
+
+void
 AllReduceSession::BeginAllReduce()
 {
     NS_LOG_FUNCTION(this << m_durations.size());
+    if (!m_sequence.empty())
+    {
+        m_bytes = m_sequence[m_durations.size()];
+    }
     const Topology& topology = m_network->GetTopology();
     m_state.emplace(topology, m_roots);
     m_state->SetLinksShared(m_sync == DEPENDENCY);
@@ -995,7 +1023,7 @@ AllReduceSession::EndAllReduce()
     }
     if (m_durations.size() < m_iterations)
     {
-        m_next = Simulator::Schedule(m_computeTime, &AllReduceSession::BeginAllReduce, this);
+        BeginAfterWait();
         return;
     }
     EndSession();

@@ -146,6 +146,16 @@ class AllReduceSession : public Object
                std::vector<NodeId> roots);
 
     /**
+     * Run AllReduces of different sizes, as a training iteration has them, in the place of
+     * Iterations of Bytes with ComputeTime between them; to be called before anything begins.
+     *
+     * @param bytes the size of each AllReduce, one or more
+     * @param wait called with the number of an AllReduce, from 0, when the one before is over or
+     *        all servers are ready; says how long it is until it begins
+     */
+    void SetSequence(std::vector<uint64_t> bytes, std::function<Time(uint32_t)> wait);
+
+    /**
      * Say which plan has been verified; it is not proven again. The session fails if the scheduler
      * keeps a plan and that is another one.
      *
@@ -252,6 +262,7 @@ class AllReduceSession : public Object
     static TypeId AddAttributes(TypeId tid);
     static TypeId AddTraceSources(TypeId tid);
     void BeginAllReduce();
+    void BeginAfterWait();
     void EndRounds();
     void GoOn();
     void GoOnSoon();
@@ -313,13 +324,15 @@ class AllReduceSession : public Object
     /// Size of a grant, token or release.
     static constexpr uint64_t MESSAGE_BYTES = 64;
 
-    uint64_t m_bytes{0};      //!< attribute Bytes
-    Sync m_sync{BARRIER};     //!< attribute Sync
-    uint32_t m_iterations{1}; //!< attribute Iterations
-    Time m_computeTime;       //!< attribute ComputeTime
-    Time m_watchdog;          //!< attribute Watchdog
-    bool m_verifyData{false}; //!< attribute VerifyData
-    Control m_control{IDEAL}; //!< attribute Control
+    uint64_t m_bytes{0};                  //!< attribute Bytes
+    Sync m_sync{BARRIER};                 //!< attribute Sync
+    uint32_t m_iterations{1};             //!< attribute Iterations
+    Time m_computeTime;                   //!< attribute ComputeTime
+    Time m_watchdog;                      //!< attribute Watchdog
+    bool m_verifyData{false};             //!< attribute VerifyData
+    Control m_control{IDEAL};             //!< attribute Control
+    std::vector<uint64_t> m_sequence;     //!< by AllReduce: its bytes; empty: all have m_bytes
+    std::function<Time(uint32_t)> m_wait; //!< see SetSequence
 
     Ptr<AllReduceNetwork> m_network;                   //!< where
     Ptr<AllReduceScheduler> m_scheduler;               //!< who chooses workloads

@@ -6,7 +6,7 @@
 #include "msccl-program.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/bit-matrix.h"
+#include "ns3/partial-sums.h"
 #include "ns3/schedule-verifier.h"
 
 #include <algorithm>
@@ -55,9 +55,16 @@ class GpuWriter
         return m_gpu.blocks[tb].steps.size() + SPARE_STEPS > MSCCL_MAX_STEPS;
     }
 
-    void Add(uint32_t tb, const char* type, MscclSlot source, MscclSlot target)
+    void Add(uint32_t tb,
+             const char* type,
+             MscclSlot source,
+             MscclSlot target,
+             std::optional<uint32_t> round = std::nullopt,
+             std::vector<uint32_t> via = {})
     {
         MscclStep step;
+        step.round = round;
+        step.via = std::move(via);
         step.type = FindMscclType(type);
         step.source = source;
         step.target = target;
@@ -85,9 +92,9 @@ class GpuWriter
         return slot;
     }
 
-    void FreeScratch(MscclSlot slot)
+    void FreeScratch(uint32_t offset)
     {
-        m_freeScratch.push_back(slot.offset);
+        m_freeScratch.push_back(offset);
     }
 
     /// @return the GPU, its threadblocks ordered by peers and channel as in msccl-tools
@@ -196,8 +203,7 @@ class MscclExporter
     MscclExporter(const Topology& topology, const AllReduceSchedule& schedule)
         : m_schedule(schedule),
           m_gpus(topology.GetNServers(), GpuWriter(schedule.roots.size())),
-          m_isSent(topology.GetNServers(), schedule.roots.size()),
-          m_isMerged(topology.GetNServers(), schedule.roots.size())
+          m_sums(topology.GetNServers(), schedule.roots)
     {
     }
 
@@ -216,13 +222,6 @@ class MscclExporter
     }
 
   private:
-    /// Contributions that a server holds apart from its own partial sum.
-    struct ApartUnit
-    {
-        MscclSlot slot;                   //!< where they are
-        std::vector<NodeId> contributors; //!< whose they are
-    };
-
     static MscclSlot GetHome(ChunkId chunk)
     {
         return {MscclBuffer::INPUT, chunk};
@@ -242,6 +241,7 @@ class MscclExporter
         {
             AddReceive(round.Get(i), channels[i]);
         }
+        ++m_round;
     }
 
     /// @return a channel of the two servers that is not used in this round and has room
@@ -262,103 +262,59 @@ class MscclExporter
     {
         GpuWriter& gpu = m_gpus[workload.GetSource()];
         const uint32_t tb = gpu.GetBlock(true, workload.GetTarget(), channel);
+        const std::vector<uint32_t> via(workload.path.begin() + 1, workload.path.end() - 1);
         const MscclSlot home = GetHome(workload.chunk);
         if (workload.kind == WorkloadKind::BROADCAST)
         {
-            gpu.Add(tb, "s", home, home);
+            gpu.Add(tb, "s", home, home, m_round, via);
             return;
         }
-        const std::vector<MscclSlot> parts = TakeParts(workload);
+        const PartialSums::Parts taken = m_sums.Take(workload);
+        std::vector<MscclSlot> parts;
+        if (taken.hasOwn)
+        {
+            parts.push_back(home);
+        }
+        for (const PartialSums::Place place : taken.apart)
+        {
+            parts.push_back({MscclBuffer::SCRATCH, static_cast<uint32_t>(place)});
+        }
         for (std::size_t i = 1; i < parts.size(); ++i)
         {
             gpu.Add(tb, "re", parts[i], parts[0]);
         }
-        gpu.Add(tb, "s", parts[0], home);
-        for (const MscclSlot& part : parts)
+        gpu.Add(tb, "s", parts[0], home, m_round, via);
+        for (const PartialSums::Place place : taken.apart)
         {
-            if (part.buffer == MscclBuffer::SCRATCH)
-            {
-                gpu.FreeScratch(part);
-            }
+            gpu.FreeScratch(place);
         }
     }
 
     void AddReceive(const Workload& workload, uint32_t channel)
     {
-        const NodeId target = workload.GetTarget();
-        const ChunkId chunk = workload.chunk;
-        GpuWriter& gpu = m_gpus[target];
+        GpuWriter& gpu = m_gpus[workload.GetTarget()];
         const uint32_t tb = gpu.GetBlock(false, workload.GetSource(), channel);
-        const MscclSlot home = GetHome(chunk);
+        const MscclSlot home = GetHome(workload.chunk);
         if (workload.kind == WorkloadKind::BROADCAST)
         {
             gpu.Add(tb, "r", home, home);
             return;
         }
-        if (!workload.contributors.empty() && target != m_schedule.roots[chunk])
+        if (m_sums.IsKeptApart(workload))
         {
             const MscclSlot slot = gpu.TakeScratch();
             gpu.Add(tb, "r", home, slot);
-            m_apart[{target, chunk}].push_back(
-                {slot, {workload.contributors.begin(), workload.contributors.end()}});
+            m_sums.KeepApart(workload, slot.offset);
             return;
         }
-        gpu.Add(tb, m_isSent.Test(target, chunk) ? "r" : "rrc", home, home);
-        m_isSent.Clear(target, chunk);
-        m_isMerged.Set(target, chunk);
+        gpu.Add(tb, m_sums.Merge(workload) ? "rrc" : "r", home, home);
     }
 
-    /// @return where the partial sums are that a reduce moves, which the sender then has no more
-    std::vector<MscclSlot> TakeParts(const Workload& workload)
-    {
-        const NodeId source = workload.GetSource();
-        const ChunkId chunk = workload.chunk;
-        std::vector<NodeId> named(workload.contributors.begin(), workload.contributors.end());
-        std::sort(named.begin(), named.end());
-        const bool takesAll = named.empty();
-        std::vector<MscclSlot> parts;
-        if (!m_isSent.Test(source, chunk) &&
-            (takesAll || (std::binary_search(named.begin(), named.end(), source) &&
-                          !m_isMerged.Test(source, chunk))))
-        {
-            parts.push_back(GetHome(chunk));
-            m_isSent.Set(source, chunk);
-        }
-        std::vector<ApartUnit> stays;
-        for (ApartUnit& unit : m_apart[{source, chunk}])
-        {
-            if (takesAll ||
-                std::all_of(unit.contributors.begin(),
-                            unit.contributors.end(),
-                            [&](NodeId contributor) {
-                                return std::binary_search(named.begin(), named.end(), contributor);
-                            }))
-            {
-                parts.push_back(unit.slot);
-            }
-            else
-            {
-                stays.push_back(std::move(unit));
-            }
-        }
-        m_apart[{source, chunk}] = std::move(stays);
-        if (parts.empty())
-        {
-            FailInput("reduce of chunk ",
-                      chunk,
-                      " along ",
-                      FormatPath(Path(workload.path.begin(), workload.path.end())),
-                      ": the contributors that it names are merged with others");
-        }
-        return parts;
-    }
-
-    const AllReduceSchedule& m_schedule; //!< what is written
-    std::vector<GpuWriter> m_gpus;       //!< by server
-    BitMatrix m_isSent;                  //!< [server][chunk]: the home slot has been sent on
-    BitMatrix m_isMerged;                //!< [server][chunk]: it is more than its own part
-    std::map<std::pair<NodeId, ChunkId>, std::vector<ApartUnit>> m_apart; //!< in scratch slots
-    std::map<std::pair<NodeId, NodeId>, uint32_t> m_nextChannel;          //!< of this round
+    const AllReduceSchedule& m_schedule;                         //!< what is written
+    std::vector<GpuWriter> m_gpus;                               //!< by server
+    PartialSums m_sums;                                          //!< what the servers hold
+    uint32_t m_round{0};                                         //!< the present round
+    std::map<std::pair<NodeId, NodeId>, uint32_t> m_nextChannel; //!< of this round
 };
 
 } // namespace

@@ -18,7 +18,7 @@ namespace ns3::allreduce
  * @ingroup allreduce
  *
  * Write a schedule as an MSCCL algorithm file (XML), which MSCCL's interpreter runs on GPUs, one
- * for each server. The paths are not part of it.
+ * for each server.
  *
  * Every connection (sender, receiver, channel) has a threadblock of its own at both ends and
  * carries at most one chunk in a round. All steps wait only for steps of earlier rounds, for sends
@@ -28,6 +28,9 @@ namespace ns3::allreduce
  * A reduce is received by adding (rrc) if the receiver still holds something of the chunk, and by
  * overwriting (r) if it has sent that on. Contributions that a schedule keeps apart (a plain
  * parameter server's) lie in the scratch buffer.
+ *
+ * Rounds and paths are attributes of the steps that send (round, via), which MSCCL skips and
+ * ReadMsccl does not.
  *
  * MSCCL's own limit of 256 steps in a threadblock is kept by opening further channels. How many
  * threadblocks a GPU can run depends on the GPU.
@@ -48,7 +51,8 @@ void WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std
  * becomes a broadcast, any other a reduce; the root of a chunk is the server where its sum is
  * complete first. Transfers are put into rounds as early as the program's order and the links
  * allow, along shortest paths of switches with room, those with the longest chain behind them
- * first. The file says nothing of rounds: a schedule that was exported may come back with more.
+ * first. Where steps name rounds and paths, as WriteMsccl has them do, a message crosses in its
+ * round and on its path if it can; on the same network a schedule comes back with the same rounds.
  *
  * Refused are programs that do not end, that lose a contribution or count it twice, that leave a
  * GPU without a sum, in which steps of two threadblocks race for the same chunk, and those that no

@@ -10,6 +10,7 @@
 #include "ns3/switch-path-search.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -44,18 +45,50 @@ class RoundRouter
     /// Find a path and occupy it. @return the path, empty if there is none
     Path Occupy(NodeId from, NodeId to)
     {
-        const auto hasRoom = [&](DirectedLinkId link) {
-            return m_load[link] < m_topology.GetCapacity(link);
-        };
         Path path;
+        const auto hasRoom = [&](DirectedLinkId link) { return HasRoom(link); };
         if (m_search.Find(from, to, SwitchPathSearch::ANY_LENGTH, hasRoom, path))
         {
-            ForEachLink(m_topology, path, [&](DirectedLinkId link) { ++m_load[link]; });
+            AddLoad(path);
         }
         return path;
     }
 
+    /// Occupy this path of switches. @return whether that is one of this network, and has room
+    bool Occupy(const Path& path)
+    {
+        for (std::size_t i = 0; i + 1 < path.size(); ++i)
+        {
+            const bool isEnd = i + 2 == path.size();
+            if (path[i + 1] >= m_topology.GetNNodes() || m_topology.IsServer(path[i + 1]) != isEnd)
+            {
+                return false;
+            }
+            const auto link = m_topology.FindDirectedLink(path[i], path[i + 1]);
+            if (!link || !HasRoom(*link))
+            {
+                return false;
+            }
+        }
+        if (std::set<NodeId>(path.begin(), path.end()).size() < path.size())
+        {
+            return false;
+        }
+        AddLoad(path);
+        return true;
+    }
+
   private:
+    bool HasRoom(DirectedLinkId link) const
+    {
+        return m_load[link] < m_topology.GetCapacity(link);
+    }
+
+    void AddLoad(const Path& path)
+    {
+        ForEachLink(m_topology, path, [&](DirectedLinkId link) { ++m_load[link]; });
+    }
+
     const Topology& m_topology;   //!< the network
     std::vector<uint32_t> m_load; //!< by directed link: workloads of this round
     SwitchPathSearch m_search;    //!< finds them
@@ -199,6 +232,7 @@ class MscclRun
             step.block = m_pasts.size();
             step.what = &steps[i];
             step.nAwaited = (i > 0) + steps[i].dependency.has_value();
+            m_hasRounds |= steps[i].round.has_value();
             m_steps.push_back(std::move(step));
         }
         m_pasts.emplace_back(m_memory.GetNBlocks(), 0);
@@ -480,14 +514,37 @@ class MscclRun
         }
     }
 
-    /// Messages with the longest chain behind them cross first.
+    /// Messages of the earliest round cross first, then those with the longest chain behind them.
     void RunRound()
     {
         std::stable_sort(m_waiting.begin(), m_waiting.end(), [&](const Piece& x, const Piece& y) {
             const Step& a = m_steps[m_messages[x.message].sender];
             const Step& b = m_steps[m_messages[y.message].sender];
-            return std::tie(b.nFollowing, a.nBefore) < std::tie(a.nFollowing, b.nBefore);
+            return std::make_tuple(GetRound(x), b.nFollowing, a.nBefore) <
+                   std::make_tuple(GetRound(y), a.nFollowing, b.nBefore);
         });
+        // What has come late does not hold up the rounds that the program names.
+        m_dueRound = std::max(m_dueRound, GetRound(m_waiting.front()));
+        if (!m_hasRounds || !ChooseTogether(m_dueRound))
+        {
+            ChooseOneByOne();
+            if (m_chosen.empty() && !ChooseTogether(std::numeric_limits<uint32_t>::max()))
+            {
+                FailNoRoom();
+            }
+        }
+        ++m_dueRound;
+        EndRound();
+    }
+
+    /// @return the round in which the program sends it; 0 if it does not say
+    uint32_t GetRound(const Piece& piece) const
+    {
+        return m_steps[m_messages[piece.message].sender].what->round.value_or(0);
+    }
+
+    void ChooseOneByOne()
+    {
         m_router.BeginRound();
         m_chosen.clear();
         std::size_t nBefore = 0;
@@ -502,18 +559,20 @@ class MscclRun
                 }
             }
         } while (m_chosen.size() > nBefore);
-        if (m_chosen.empty())
-        {
-            ChooseTogether();
-        }
-        EndRound();
     }
 
     void Choose(const Piece& piece)
     {
         const Message& message = m_messages[piece.message];
-        Path path =
-            m_router.Occupy(m_steps[message.sender].place.gpu, m_steps[message.receiver].place.gpu);
+        const Step& sender = m_steps[message.sender];
+        const NodeId target = m_steps[message.receiver].place.gpu;
+        Path path{sender.place.gpu};
+        path.insert(path.end(), sender.what->via.begin(), sender.what->via.end());
+        path.push_back(target);
+        if (!sender.what->round || !m_router.Occupy(path))
+        {
+            path = m_router.Occupy(sender.place.gpu, target);
+        }
         if (!path.empty())
         {
             GetState(piece) = Crossing::CHOSEN;
@@ -521,12 +580,21 @@ class MscclRun
         }
     }
 
-    /// What waits for each other can still cross in the same round: servers that swap partial sums.
-    void ChooseTogether()
+    /**
+     * What waits for each other can still cross in the same round: servers that swap partial sums.
+     *
+     * @param lastRound no message of a later round
+     * @return whether anything was chosen
+     */
+    bool ChooseTogether(uint32_t lastRound)
     {
+        m_chosen.clear();
         for (const Piece& piece : m_waiting)
         {
-            GetState(piece) = Crossing::CHOSEN;
+            if (GetRound(piece) <= lastRound)
+            {
+                GetState(piece) = Crossing::CHOSEN;
+            }
         }
         while (DropWhatCannotArrive() || m_chosen.empty())
         {
@@ -542,9 +610,10 @@ class MscclRun
             }
             if (m_chosen.empty())
             {
-                FailNoRoom();
+                return false;
             }
         }
+        return true;
     }
 
     /// @return whether there was any
@@ -683,16 +752,45 @@ class MscclRun
     std::vector<uint32_t> m_ready;                      //!< steps that can run now
     std::vector<Piece> m_waiting;                       //!< what has been sent and not crossed
     std::map<std::size_t, std::vector<Piece>> m_unsent; //!< by slot: what waits and came from there
+    bool m_hasRounds{false};                            //!< the program says when it sends
+    uint32_t m_dueRound{0};                             //!< the round of the program to run next
     std::vector<RoutedPiece> m_chosen;                  //!< what crosses in this round
     std::vector<std::vector<RoutedPiece>> m_rounds;     //!< what crossed in each round
 };
+
+template <typename Call>
+void
+ForEachStep(MscclProgram& program, Call call)
+{
+    for (MscclGpu& gpu : program.gpus)
+    {
+        for (MscclThreadBlock& block : gpu.blocks)
+        {
+            std::for_each(block.steps.begin(), block.steps.end(), call);
+        }
+    }
+}
+
+bool
+HasRounds(MscclProgram& program)
+{
+    bool hasRounds = false;
+    ForEachStep(program, [&](const MscclStep& step) { hasRounds |= step.round.has_value(); });
+    return hasRounds;
+}
+
+void
+ForgetRounds(MscclProgram& program)
+{
+    ForEachStep(program, [](MscclStep& step) { step.round.reset(); });
+}
 
 } // namespace
 
 ScheduleFile
 ReadMsccl(std::istream& in, const Topology& topology, const std::string& source)
 {
-    const MscclProgram program = ReadMscclProgram(in, source);
+    MscclProgram program = ReadMscclProgram(in, source);
     if (program.gpus.size() != topology.GetNServers())
     {
         FailInput("MSCCL file ",
@@ -714,8 +812,19 @@ ReadMsccl(std::istream& in, const Topology& topology, const std::string& source)
     {
         FailInput("MSCCL file ", source, ": ", nBlocks, " tbs, expected at most ", MOST_BLOCKS);
     }
-    MscclRun run(program, topology, "MSCCL file " + source);
-    return {topology, run.Run()};
+    const std::string name = "MSCCL file " + source;
+    if (HasRounds(program))
+    {
+        try
+        {
+            return {topology, MscclRun(program, topology, name).Run()};
+        }
+        catch (const InputError&)
+        {
+            ForgetRounds(program); // They may be wrong for this network, and the rest is not.
+        }
+    }
+    return {topology, MscclRun(program, topology, name).Run()};
 }
 
 } // namespace ns3::allreduce

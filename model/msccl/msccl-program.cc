@@ -74,12 +74,24 @@ class NewElement
     Tree& m_attributes; //!< an element for each attribute
 };
 
+/// @return "16-20-17"
+std::string
+FormatVia(const std::vector<uint32_t>& via)
+{
+    std::string text;
+    for (const uint32_t node : via)
+    {
+        text += (text.empty() ? "" : "-") + std::to_string(node);
+    }
+    return text;
+}
+
 void
 AddStep(Tree& parent, const MscclStep& step, uint32_t index)
 {
     const auto& dependency = step.dependency;
-    NewElement(parent, "step")
-        .Set("s", index)
+    NewElement element(parent, "step");
+    element.Set("s", index)
         .Set("type", step.type->name)
         .Set("srcbuf", step.source.buffer)
         .Set("srcoff", step.source.offset)
@@ -89,6 +101,15 @@ AddStep(Tree& parent, const MscclStep& step, uint32_t index)
         .Set("depid", dependency ? int64_t{dependency->tb} : -1)
         .Set("deps", dependency ? int64_t{dependency->step} : -1)
         .Set("hasdep", step.hasDependents ? 1 : 0);
+    if (step.round)
+    {
+        element.Set("round", *step.round);
+    }
+    const std::string via = FormatVia(step.via);
+    if (!via.empty() && via.size() <= MSCCL_MAX_TEXT)
+    {
+        element.Set("via", via);
+    }
 }
 
 void
@@ -185,6 +206,11 @@ class Element
         FailInput(m_where, ": ", parts...);
     }
 
+    bool HasAttribute(const std::string& key) const
+    {
+        return m_tree.get_child_optional("<xmlattr>." + key).has_value();
+    }
+
     std::string GetText(const std::string& key) const
     {
         const auto value = m_tree.get_optional<std::string>("<xmlattr>." + key);
@@ -197,6 +223,28 @@ class Element
             Fail("attribute \"", key, "\" has a control character");
         }
         return *value;
+    }
+
+    /// @return whole numbers with a separator between them
+    std::vector<uint32_t> GetNumbers(const std::string& key, char separator) const
+    {
+        const std::string text = GetText(key);
+        std::vector<uint32_t> numbers;
+        const char* next = text.data();
+        const char* const end = text.data() + text.size();
+        while (true)
+        {
+            const auto [last, error] = std::from_chars(next, end, numbers.emplace_back());
+            if (error != std::errc() || (last != end && *last != separator))
+            {
+                Fail(key, "=", Quote(text), ", expected numbers with ", separator, " between them");
+            }
+            if (last == end)
+            {
+                return numbers;
+            }
+            next = last + 1;
+        }
     }
 
     int64_t GetNumber(const std::string& key, int64_t low, int64_t high) const
@@ -363,6 +411,14 @@ class ProgramReader
         }
         step.dependency = ReadDependency(element);
         step.hasDependents = element.GetNumber("hasdep", 0, 1);
+        if (element.HasAttribute("round"))
+        {
+            step.round = element.GetNumber("round", 0, std::numeric_limits<int32_t>::max());
+        }
+        if (element.HasAttribute("via"))
+        {
+            step.via = element.GetNumbers("via", '-');
+        }
         return step;
     }
 

@@ -18,6 +18,8 @@ namespace ns3::allreduce
 constexpr uint32_t MSCCL_MAX_CHUNKS = 32768;
 /// MSCCL takes no more steps than this in a threadblock.
 constexpr uint32_t MSCCL_MAX_STEPS = 256;
+/// MSCCL takes no longer text as an attribute.
+constexpr std::size_t MSCCL_MAX_TEXT = 255;
 
 /// @ingroup allreduce
 /// A buffer of a GPU.
@@ -85,6 +87,8 @@ struct MscclStep
     uint32_t count{1};                    //!< how many chunks, one after another; a nop has 0
     std::optional<Dependency> dependency; //!< what it waits for
     bool hasDependents{false};            //!< whether others wait for it
+    std::optional<uint32_t> round;        //!< of a schedule, in which it sends; MSCCL skips this
+    std::vector<uint32_t> via;            //!< the switches that its message passes there; also this
 };
 
 /// @ingroup allreduce

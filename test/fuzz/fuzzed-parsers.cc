@@ -10,6 +10,8 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/chakra-trace.h"
+#include "ns3/chakra-workload.h"
 #include "ns3/job-trace.h"
 #include "ns3/job-utility.h"
 #include "ns3/json-input.h"
@@ -149,6 +151,15 @@ GetFuzzedParsers()
          [](const std::string& text) {
              ReadStream(text, [](std::istream& in) { ReadMsccl(in, GetNetwork(), SOURCE); });
          }},
+#ifdef ALLREDUCE_CHAKRA
+        {"chakra",
+         true,
+         [](const std::string& text) {
+             ReadStream(text, [](std::istream& in) {
+                 MakeChakraWorkload(ReadChakraTrace(in, SOURCE), SOURCE);
+             });
+         }},
+#endif
         {"policy",
          true,
          [](const std::string& text) {

@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "chakra-files.h"
+
+#include "output-file.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/chakra-export.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+ChakraWorkload
+ReadWorkload(const std::string& path)
+{
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+    {
+        FailInput("--chakra-in: file ", NamePath(path), " cannot be opened");
+    }
+    return MakeChakraWorkload(ReadChakraTrace(in, NamePath(path)), NamePath(path));
+}
+
+} // namespace
+
+std::string
+NameChakraFile(const std::string& prefix, NodeId server)
+{
+    return prefix + "." + std::to_string(server) + ".et";
+}
+
+void
+WriteChakraFiles(const std::string& prefix,
+                 const Topology& topology,
+                 const AllReduceSchedule& schedule,
+                 uint64_t bytes)
+{
+    ExportChakra(topology,
+                 schedule,
+                 bytes,
+                 [&](NodeId server, const std::vector<ChakraNode>& nodes) {
+                     OutputFile file("--chakra-out", NameChakraFile(prefix, server));
+                     WriteChakraTrace(nodes, file.Get());
+                     file.Finish();
+                 });
+}
+
+std::vector<ChakraWorkload>
+ReadChakraFiles(const std::string& prefix, uint32_t nServers)
+{
+    std::vector<ChakraWorkload> workloads;
+    std::error_code error;
+    if (std::filesystem::exists(prefix, error) && !std::filesystem::is_directory(prefix, error))
+    {
+        workloads.push_back(ReadWorkload(prefix));
+        return workloads;
+    }
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        workloads.push_back(ReadWorkload(NameChakraFile(prefix, server)));
+    }
+    CheckSameCollectives(workloads);
+    return workloads;
+}
+
+} // namespace ns3::allreduce
