@@ -413,15 +413,9 @@ CheckChakraOptions(const ProgramOptions& parser, const Options& options)
     }
 }
 
-int
-Run(int argc, char* argv[])
+void
+AddOptions(ProgramOptions& parser, Options& options)
 {
-    Options options;
-    options.plan.schedulers = {"ps", "ring-aware", "greedy"};
-    ProgramOptions parser(
-        "allreduce-plan",
-        "Plans AllReduces, proves the plans correct and compares them with the lower "
-        "bound.");
     options.plan.AddTo(parser);
     options.sweep.AddTo(parser);
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
@@ -445,6 +439,18 @@ Run(int argc, char* argv[])
     parser.AddExample(
         "--topology=fattree:4 --scheduler=greedy --schedule-out=plan.json --report=plan.html",
         "keep the plan, and draw it");
+}
+
+int
+Run(int argc, char* argv[])
+{
+    Options options;
+    options.plan.schedulers = {"ps", "ring-aware", "greedy"};
+    ProgramOptions parser(
+        "allreduce-plan",
+        "Plans AllReduces, proves the plans correct and compares them with the lower "
+        "bound.");
+    AddOptions(parser, options);
     if (!parser.Parse(argc, argv))
     {
         return 0;

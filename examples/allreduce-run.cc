@@ -437,16 +437,9 @@ class OtherRanksQuiet
     std::streambuf* m_error{nullptr}; //!< where std::cerr went; nullptr: it still does
 };
 
-int
-Run(int argc, char* argv[], OtherRanksQuiet& quiet)
+void
+AddOptions(ProgramOptions& parser, Options& options)
 {
-    SetFastEventQueue();
-    SetDataCentreTcpDefaults();
-    Options options;
-    options.plan.schedulers = {"greedy"};
-    ProgramOptions parser(
-        "allreduce-run",
-        "Runs AllReduces packet by packet and prints measured, predicted and ideal time.");
     options.plan.AddTo(parser);
     options.run.AddTo(parser);
     parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
@@ -469,6 +462,19 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
                       "break a link after a millisecond, and draw what happened");
     parser.AddExample("--topology=dcell:4,1 --transport=raw --sync=dependency --bytes=16MiB",
                       "without IP and without barriers");
+}
+
+int
+Run(int argc, char* argv[], OtherRanksQuiet& quiet)
+{
+    SetFastEventQueue();
+    SetDataCentreTcpDefaults();
+    Options options;
+    options.plan.schedulers = {"greedy"};
+    ProgramOptions parser(
+        "allreduce-run",
+        "Runs AllReduces packet by packet and prints measured, predicted and ideal time.");
+    AddOptions(parser, options);
     if (!parser.Parse(argc, argv))
     {
         return 0;
