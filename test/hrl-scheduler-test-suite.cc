@@ -64,7 +64,7 @@ class HrlSchedulerTestCase : public TestCase
     void DoRun() override
     {
         m_path = CreateTempDirFilename("policy-test.json");
-        WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig(), {});
+        WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig().ToJson(), {});
         for (const Topology& topology : MakeNetworks())
         {
             CheckPlans(topology);
