@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Usage: bench-python.py [STEPS [TOPOLOGY [ENVIRONMENTS]]]: random play of the lower level in a vector environment. Prints

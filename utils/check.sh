@@ -101,7 +101,7 @@ check_suites
 if [[ -x $module_dir/utils/check-programs.sh ]]; then
     check "programs" limited "$module_dir/utils/check-programs.sh"
 fi
-for name in install docs report; do
+for name in install python docs report; do
     check "$name" limited "$module_dir/utils/check-$name.sh"
 done
 report

@@ -17,6 +17,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
+python_packages=(pybind11-dev python3-dev python3-numpy python3-torch)
 mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
@@ -87,6 +88,13 @@ install_torch()
         say "going on without LibTorch"
 }
 
+# For allreduce_env, and PyTorch for its examples; utils/check-python.sh leaves out what is not there.
+install_python()
+{
+    install_packages "${python_packages[@]}" ||
+        say "going on without packages for Python"
+}
+
 install_mpi()
 {
     install_packages "${mpi_packages[@]}" ||
@@ -113,6 +121,7 @@ build_standalone()
     install_packages "${build_packages[@]}" "${ns3_packages[@]}" ||
         die "could not install the packages that the build needs"
     install_torch
+    install_python
     install_mpi
     say "configuring $build_dir"
     local log

@@ -136,7 +136,7 @@ BindEnvironments(py::module_& module)
 {
     py::class_<PlanningTask, std::shared_ptr<PlanningTask>>(module, "Task")
         .def(py::init(&MakeTask),
-             py::arg("topology"),
+             py::arg("topology").none(false),
              py::arg("chunks_per_server") = 0,
              py::kw_only(),
              py::arg("kind") = "forward",

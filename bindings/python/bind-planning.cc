@@ -243,7 +243,7 @@ BindPlanning(py::module_& module)
     module.def("schedulers", &GetSchedulerNames, "The names of the schedulers.");
     module.def("_plan",
                &PlanOn,
-               py::arg("topology"),
+               py::arg("topology").none(false),
                py::arg("scheduler"),
                py::arg("chunks_per_server"),
                py::arg("attributes"),

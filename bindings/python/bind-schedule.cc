@@ -253,7 +253,7 @@ BindBounds(py::module_& module)
         [](const Topology& topology, uint64_t chunksPerServer) {
             return ComputeBounds(topology, chunksPerServer).all;
         },
-        py::arg("topology"),
+        py::arg("topology").none(false),
         py::arg("chunks_per_server") = 0,
         "All lower bounds on the rounds of a plan.");
     module.def(
@@ -261,12 +261,12 @@ BindBounds(py::module_& module)
         [](const Topology& topology, uint64_t chunksPerServer) {
             return ComputeBounds(topology, chunksPerServer).GetBest();
         },
-        py::arg("topology"),
+        py::arg("topology").none(false),
         py::arg("chunks_per_server") = 0,
         "The best lower bound on the rounds of a plan.");
     module.def("ideal_seconds",
                &ComputeIdealSeconds,
-               py::arg("topology"),
+               py::arg("topology").none(false),
                py::arg("bytes"),
                py::arg("chunks_per_server") = 0,
                "The seconds that no AllReduce of so many bytes can beat, at line rate.");
@@ -280,7 +280,7 @@ BindSchedule(py::module_& module)
     PYBIND11_NUMPY_DTYPE(WorkloadRow, round, chunk, kind, sender, receiver);
     py::class_<ScheduleObject>(module, "Schedule")
         .def(py::init(&FromArrays),
-             py::arg("topology"),
+             py::arg("topology").none(false),
              py::arg("roots"),
              py::arg("rounds"),
              py::arg("chunks"),

@@ -50,10 +50,10 @@ except ImportError:
             return np.ndim(x) == 0 and 0 <= int(x) < self.n
 
     class MultiBinary(Space):
-        """n times 0 or 1."""
+        """n times 0 or 1; n may be a shape."""
 
         def __init__(self, n):
-            super().__init__((n,), np.int8)
+            super().__init__((n,) if np.ndim(n) == 0 else tuple(n), np.int8)
             self.n = n
 
         def sample(self, mask=None):

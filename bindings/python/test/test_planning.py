@@ -120,8 +120,9 @@ class PlanTest(unittest.TestCase):
         }.items():
             with self.assertRaisesRegex(ar.InputError, what):
                 call()
-        with self.assertRaises(TypeError):
-            ar.plan("bcube:3,1")
+        for network in ("bcube:3,1", None):
+            with self.assertRaises(TypeError):
+                ar.plan(network)
 
     def test_threads_may_plan_at_once(self):
         network = ar.Topology("bcube:3,1")
@@ -138,8 +139,9 @@ class PlanTest(unittest.TestCase):
 class ScorerTest(unittest.TestCase):
     def test_the_shipped_weights_through_python_give_the_same_plan(self):
         policy = ar.Policy.shipped()
-        network = ar.Topology("bcube:2,1", degrade="0.1,3")
-        for attributes in ({"Middles": 4}, {"Middles": 4, "Samples": 3}, {"Online": True}):
+        network = ar.Topology("bcube:3,1", degrade="0.1,3")
+        for more in ({}, {"Samples": 3}, {"Online": True}):
+            attributes = {"Middles": 4, "SearchEffort": 0, **more}
             plan = ar.plan(network, "hrl", attributes=attributes, scorer=policy.score)
             self.assertEqual(plan.hash, ar.plan(network, "hrl", attributes=attributes).hash)
 
@@ -234,10 +236,9 @@ class ProgramTest(unittest.TestCase):
                 path = os.path.join(folder, name + ".json")
                 policy.save(path)
                 for attributes in ({}, {"Online": True}):
-                    network = ar.Topology("bcube:2,1", degrade="0.1,3")
-                    plan = ar.plan(network, "hrl", attributes=attributes, scorer=policy.score)
+                    plan = ar.plan(ar.Topology("bcube:2,1"), "hrl", attributes=attributes, scorer=policy.score)
                     online = ["--online"] * len(attributes)
-                    row = plan_by_program("bcube:2,1", "hrl", "--degrade=0.1,3", *online, policy=path)
+                    row = plan_by_program("bcube:2,1", "hrl", *online, policy=path)
                     self.assertEqual((plan.rounds, plan.hash), (row["rounds"], row["plan_hash"]), (name, online))
 
 
