@@ -97,11 +97,7 @@ class PythonScorer
         const py::object answer = m_function(GetPolicyHeadName(head), seen);
         const auto given =
             py::array_t<float, py::array::c_style | py::array::forcecast>::ensure(answer);
-        if (!given)
-        {
-            throw py::error_already_set();
-        }
-        if (given.ndim() != 1 || given.size() != nRows)
+        if (!given || given.ndim() != 1 || given.size() != nRows)
         {
             FailInput("scorer, network \"",
                       GetPolicyHeadName(head),

@@ -30,6 +30,25 @@ GetWeights(const PolicyWeights& policy, const std::string& head)
     return py::array_t<float>(values.size(), values.data());
 }
 
+/// @return for each layer its weights, [input][output], and its biases
+py::list
+GetLayers(const PolicyWeights& policy, const std::string& head)
+{
+    const PerceptronWeights& weights = policy.Get(ParseHead(head));
+    const float* values = weights.values.data();
+    py::list layers;
+    uint32_t nInputs = weights.nInputs;
+    for (const uint32_t nOutputs : {PerceptronWeights::HIDDEN, PerceptronWeights::HIDDEN, 1U})
+    {
+        const std::size_t nWeights = std::size_t{nInputs} * nOutputs;
+        layers.append(py::make_tuple(py::array_t<float>({nInputs, nOutputs}, values),
+                                     py::array_t<float>(nOutputs, values + nWeights)));
+        values += nWeights + nOutputs;
+        nInputs = nOutputs;
+    }
+    return layers;
+}
+
 void
 SetWeights(PolicyWeights& policy, const std::string& head, const Floats& values)
 {
@@ -125,6 +144,12 @@ BindPolicy(py::module_& module)
              &GetWeights,
              py::arg("head"),
              "A copy of a network's weights: layer after layer, weights by input, then biases.")
+        .def("layers",
+             &GetLayers,
+             py::arg("head"),
+             "Copies of a network's three layers: pairs of weights, by input and output, and "
+             "biases. "
+             "Between them is a leaky ReLU of slope LEAK.")
         .def("set_weights",
              &SetWeights,
              py::arg("head"),
