@@ -10,18 +10,11 @@ export ALLREDUCE_BUILD_DIR=${ALLREDUCE_BUILD_DIR:-$(cd "$(dirname "${BASH_SOURCE
 # shellcheck source=utils/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 seconds=${1:-60}
-
-fuzz()
-{
-    # Python itself does not free everything at its end.
-    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-        LD_PRELOAD=$(g++ -print-file-name=libasan.so) PYTHONPATH=$build_dir/python PYTHONDONTWRITEBYTECODE=1 \
-        "$python" "$module_dir/bindings/python/test/fuzz_binding.py" "$seconds" "${@:2}"
-}
+time_limit=$((seconds + 600))
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 
 target=allreduce-env
 build_first build_standalone -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DALLREDUCE_SANITIZE=ON \
     -DALLREDUCE_TORCH=OFF
-python=$(sed -n 's/^ALLREDUCE_PYTHON:FILEPATH=//p' "$build_dir/CMakeCache.txt")
-check "fuzz allreduce_env for $seconds s" fuzz "$@"
+check "fuzz allreduce_env for $seconds s" run_python "$module_dir/bindings/python/test/fuzz_binding.py" "$seconds" "${@:2}"
 report

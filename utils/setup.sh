@@ -134,6 +134,28 @@ build_standalone()
     cmake --build "$build_dir" --parallel "$jobs" --target "$target" || die "the build failed"
 }
 
+# Fails if CMake has left out the Python package.
+has_python_package()
+{
+    compgen -G "$build_dir/python/allreduce_env/_allreduce_env*.so" >/dev/null
+}
+
+# Which interpreter the Python package is for.
+find_python()
+{
+    sed -n 's/^ALLREDUCE_PYTHON:FILEPATH=//p' "$build_dir/CMakeCache.txt"
+}
+
+# Runs Python with the package of the build. It does not free everything at its end.
+run_python()
+{
+    local variables=(PYTHONPATH="$build_dir/python" PYTHONDONTWRITEBYTECODE=1)
+    if grep -q '^ALLREDUCE_SANITIZE:BOOL=ON' "$build_dir/CMakeCache.txt"; then
+        variables+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0)
+    fi
+    limited env "${variables[@]}" "$(find_python)" "$@"
+}
+
 # Lists the module's own files, relative to its root: no build products, nothing that git ignores.
 module_files()
 {
