@@ -17,7 +17,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
-python_packages=(pybind11-dev python3-dev python3-numpy python3-torch)
+python_packages=(pybind11-dev python3-dev python3-numpy)
 mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
@@ -88,11 +88,18 @@ install_torch()
         say "going on without LibTorch"
 }
 
-# For allreduce_env, and PyTorch for its examples; utils/check-python.sh leaves out what is not there.
+# For allreduce_env, which CMake leaves out else.
 install_python()
 {
     install_packages "${python_packages[@]}" ||
         say "going on without packages for Python"
+}
+
+# Only for an example of allreduce_env; utils/check-python.sh leaves it out else.
+install_python_torch()
+{
+    install_packages python3-torch ||
+        say "going on without PyTorch"
 }
 
 install_mpi()
