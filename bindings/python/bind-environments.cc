@@ -134,14 +134,17 @@ GetPlanOf(const VectorGame& games, int64_t index)
 void
 BindEnvironments(py::module_& module)
 {
-    py::class_<PlanningTask, std::shared_ptr<PlanningTask>>(module, "Task")
+    py::class_<PlanningTask, std::shared_ptr<PlanningTask>>(
+        module,
+        "Task",
+        "An AllReduce to be planned decision by decision, again and again.")
         .def(py::init(&MakeTask),
              py::arg("topology").none(false),
              py::arg("chunks_per_server") = 0,
              py::kw_only(),
              py::arg("kind") = "forward",
              py::arg("seed") = 1,
-             "An AllReduce to be planned decision by decision. kind forward: reduces and "
+             "kind forward: reduces and "
              "broadcasts together, on flow-trees that a forest of this seed gives; mirrored: the "
              "broadcasts, and the reduces are their mirror image.")
         .def_property_readonly("topology", &PlanningTask::GetTopology, "The network.")

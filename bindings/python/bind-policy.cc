@@ -122,7 +122,10 @@ BindPolicy(py::module_& module)
         [](const std::string& head) { return GetPolicyFeatures(ParseHead(head)); },
         py::arg("head"),
         "The names of the features that a network of the policies sees, in order.");
-    py::class_<PolicyWeights, std::shared_ptr<PolicyWeights>>(module, "Policy")
+    py::class_<PolicyWeights, std::shared_ptr<PolicyWeights>>(
+        module,
+        "Policy",
+        "The weights of the two policies and their critic.")
         .def_static(
             "shipped",
             [] { return ReadCheckpoint(FindShippedCheckpoint()); },

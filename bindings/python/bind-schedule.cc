@@ -241,7 +241,7 @@ ComputeIdealSeconds(const Topology& topology, uint64_t bytes, uint64_t chunksPer
 void
 BindBounds(py::module_& module)
 {
-    py::class_<LowerBound>(module, "Bound")
+    py::class_<LowerBound>(module, "Bound", "A number of rounds that no plan can beat, and why.")
         .def_readonly("name", &LowerBound::name, "prices, head-tail or hops.")
         .def_readonly("rounds", &LowerBound::rounds, "No plan has fewer rounds.")
         .def_readonly("bottleneck", &LowerBound::bottleneck, "What it is about, in words.")
@@ -278,7 +278,7 @@ void
 BindSchedule(py::module_& module)
 {
     PYBIND11_NUMPY_DTYPE(WorkloadRow, round, chunk, kind, sender, receiver);
-    py::class_<ScheduleObject>(module, "Schedule")
+    py::class_<ScheduleObject>(module, "Schedule", "A plan for an AllReduce on a network.")
         .def(py::init(&FromArrays),
              py::arg("topology").none(false),
              py::arg("roots"),

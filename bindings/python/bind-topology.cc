@@ -103,7 +103,9 @@ BindTopology(py::module_& module)
                             "delay",
                             errorRate,
                             "error_rate");
-    py::class_<Topology, TopologyPointer>(module, "Topology")
+    py::class_<Topology, TopologyPointer>(module,
+                                          "Topology",
+                                          "A network: servers, switches and links.")
         .def(py::init(&Parse),
              py::arg("spec"),
              py::kw_only(),

@@ -35,13 +35,14 @@ from ._allreduce_env import (
     schedulers,
 )
 from ._allreduce_env import _plan
-from .environments import JointEnv, LowerEnv, UpperEnv, VectorEnv
+from .environments import DecisionEnv, JointEnv, LowerEnv, UpperEnv, VectorEnv
 
 __all__ = [
     "HEADS",
     "HIDDEN",
     "LEAK",
     "Bound",
+    "DecisionEnv",
     "InputError",
     "JointEnv",
     "LowerEnv",

@@ -22,7 +22,8 @@ REFUSALS = (ar.InputError, TypeError, ValueError, OverflowError, IndexError, Key
 warnings.simplefilter("ignore")  # of NumPy, about junk
 seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
 random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else None)
-folder = pathlib.Path(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory()
+folder = pathlib.Path(scratch.name)
 pool = collections.defaultdict(list)
 SPECS = ("bcube:2,1", "bcube:3", "dcell:2,1", "fattree:2", "torus:2,2", "jellyfish:4,2,1", "file:", "", ":", "bcube:-1,1")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Topologies, plans, proofs, bounds and policies. ALLREDUCE_PLAN names the program that gives the same plans."""
 
+import ast
 import json
 import os
 import pathlib
@@ -204,6 +205,29 @@ class PolicyTest(unittest.TestCase):
                 call()
         with self.assertRaises(TypeError):
             policy.save("mine.json", {"episodes": object()})
+
+
+class StubTest(unittest.TestCase):
+    def test_the_stub_has_what_there_is(self):
+        tree = ast.parse(pathlib.Path(ar.__file__).with_suffix(".pyi").read_text())
+        names = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        constants = {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)}
+        self.assertEqual(names | constants, set(ar.__all__))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name != "InputError":
+                methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)} - {"__init__"}
+                there = {name for name in vars(getattr(ar, node.name)) if not name.startswith("_")}
+                self.assertEqual(methods, there, node.name)
+
+    def test_all_is_documented(self):
+        for name in ar.__all__:
+            thing = getattr(ar, name)
+            if not callable(thing):
+                continue
+            self.assertTrue(thing.__doc__, name)
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if not member.startswith("_"):
+                    self.assertTrue(value.__doc__, f"{name}.{member}")
 
 
 @unittest.skipUnless(PROGRAM, "ALLREDUCE_PLAN is not set")
