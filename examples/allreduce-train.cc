@@ -229,7 +229,7 @@ Train(const Options& options,
         {
             WriteCheckpoint(options.out,
                             trainer.GetBestWeights(),
-                            config,
+                            config.ToJson(),
                             MakeRecord(progress, seconds));
         }
         if (progress.iteration % options.saveEvery == 0 || isLast)

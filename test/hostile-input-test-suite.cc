@@ -182,7 +182,7 @@ class HostileInputTestCase : public TestCase
     std::string MakePolicy(const std::string& weight)
     {
         const std::string path = CreateTempDirFilename("hostile-policy.json");
-        WriteCheckpoint(path, PolicyWeights::MakeInitial(1), TrainingConfig(), {});
+        WriteCheckpoint(path, PolicyWeights::MakeInitial(1), TrainingConfig().ToJson(), {});
         std::ifstream in(path);
         std::ostringstream text;
         text << in.rdbuf();

@@ -8,6 +8,7 @@
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/boolean.h"
+#include "ns3/hrl-scheduler.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-weights.h"
 #include "ns3/schedule-verifier.h"
@@ -64,7 +65,7 @@ class HrlSchedulerTestCase : public TestCase
     void DoRun() override
     {
         m_path = CreateTempDirFilename("policy-test.json");
-        WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig(), {});
+        WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig().ToJson(), {});
         for (const Topology& topology : MakeNetworks())
         {
             CheckPlans(topology);
@@ -72,6 +73,7 @@ class HrlSchedulerTestCase : public TestCase
         }
         CheckOnlineFaults();
         CheckMiddles();
+        CheckScorer();
         CheckFailure();
         CheckEdgeCases();
     }
@@ -110,6 +112,27 @@ class HrlSchedulerTestCase : public TestCase
             const AllReduceSchedule plan = Plan(*scheduler, MakeStart(topology, 2));
             NS_TEST_ASSERT_MSG_EQ(Verify(topology, plan).reason, "", middles << " middles");
         }
+    }
+
+    /// Whoever scores as the weights do gives the same plan; another gives a correct one.
+    void CheckScorer()
+    {
+        const Topology topology = ParseTopology("dcell:3,1");
+        const PolicyWeights weights = PolicyWeights::MakeInitial(4);
+        const auto scheduler = DynamicCast<HrlScheduler>(MakeHrl());
+        const std::string expected = Format(topology, *scheduler);
+        scheduler->SetScorer([&](PolicyHead head, const float* rows, uint32_t n, float* scores) {
+            weights.Get(head).Score(rows, n, scores);
+        });
+        NS_TEST_ASSERT_MSG_EQ((Format(topology, *scheduler) == expected), true, "the same plan");
+        scheduler->SetScorer([](PolicyHead head, const float* rows, uint32_t n, float* scores) {
+            for (uint32_t i = 0; i < n; ++i)
+            {
+                scores[i] = rows[i * GetPolicyFeatures(head).size()];
+            }
+        });
+        const AllReduceSchedule plan = Plan(*scheduler, MakeStart(topology, 2));
+        NS_TEST_ASSERT_MSG_EQ(Verify(topology, plan).reason, "", "another scorer");
     }
 
     /// After a failure the policies go on, in ns-3 as well.

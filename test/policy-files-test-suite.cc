@@ -168,7 +168,7 @@ class CheckpointTestCase : public TestCase
         const PolicyWeights weights = PolicyWeights::MakeInitial(2);
         TrainingConfig config;
         config.seed = 77;
-        WriteCheckpoint(m_path, weights, config, {{"iterations", 1}});
+        WriteCheckpoint(m_path, weights, config.ToJson(), {{"iterations", 1}});
         const PolicyWeights again = ReadCheckpoint(m_path);
         for (const PolicyHead head : POLICY_HEADS)
         {

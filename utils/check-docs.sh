@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Checks the texts: runs the shell commands and compiles the C++ of README.md and of pages of the manual, looks for
-# the files that they name, lets codespell, Sphinx and Doxygen complain, and draws the plots. Expects the standalone build.
+# Checks the texts: runs the shell commands, the session in Python and compiles the C++ of README.md and of pages of the
+# manual, looks for the files that they name, lets codespell, Sphinx and Doxygen complain, and draws the plots. Expects the standalone build.
 #
 # A block of code may have a comment before it (in README.md <!-- ... -->, in the manual .. ...):
 #   file: NAME        the block is the file NAME, for the blocks after it
@@ -226,6 +226,14 @@ if [[ -x $build_dir/bin/allreduce-train ]]; then
     check_blocks doc/tutorial.rst
 else
     skip "doc/tutorial.rst: there is no LibTorch"
+fi
+if has_python_package; then
+    mkdir "$scratch/bin"
+    ln -s "$(find_python)" "$scratch/bin/python3"
+    PATH=$scratch/bin:$PATH check_blocks doc/allreduce-python.rst
+    check "doc/allreduce-python.rst: the session" run_python -m doctest -o ELLIPSIS doc/allreduce-python.rst
+else
+    skip "doc/allreduce-python.rst: the Python package was not built"
 fi
 for text in "${texts[@]}"; do
     check "$text names what is there" names_exist "$text"

@@ -29,7 +29,7 @@ free_of_build_dir()
 {
     ! grep -rIl -- "$build_dir" "$prefix" || return 1
     local file
-    for file in "$prefix"/lib/*.so "$prefix"/bin/*; do
+    for file in $(find "$prefix/lib" -name '*.so') "$prefix"/bin/*; do
         ! readelf -d "$file" | grep -E 'R(UN)?PATH' | grep -F -- "$build_dir" || return 1
     done
 }
@@ -75,6 +75,14 @@ if command -v help2man >/dev/null; then
     check "install: pages for man" man_page_lists_options
 else
     skip "pages for man: there is no help2man"
+fi
+if has_python_package; then
+    package=$(dirname "$prefix"/lib/python3*/*-packages/allreduce_env)
+    check "install: the Python package" prints '^<Schedule on bcube:2,1: 6 rounds, 48 workloads>$' \
+        env PYTHONPATH="$package" "$(find_python)" -c 'import allreduce_env as ar
+print(ar.plan(ar.Topology("bcube:2,1"), "hrl"))'
+else
+    skip "the Python package: it was not built"
 fi
 check "install: programs" prints '^bcube:4,1 +greedy' "$prefix/bin/allreduce-plan"
 report

@@ -30,6 +30,7 @@ all_listed()
         case $file in
         examples/common/*.cc) grep -qw "${file##*/}" examples/common/CMakeLists.txt ;;
         examples/*.cc) grep -qw "$(basename "$file" .cc)" examples/CMakeLists.txt ;;
+        bindings/python/*.cc) grep -qw "${file##*/}" bindings/python/CMakeLists.txt ;;
         model/* | helper/* | test/*.cc) grep -qw "$file" CMakeLists.txt ;;
         esac || {
             echo "$file"
@@ -93,6 +94,7 @@ check_suites()
 
 install_text_tools
 install_browser
+install_python_torch
 build_first build_standalone "$@"
 cd "$module_dir"
 check_files
@@ -101,7 +103,7 @@ check_suites
 if [[ -x $module_dir/utils/check-programs.sh ]]; then
     check "programs" limited "$module_dir/utils/check-programs.sh"
 fi
-for name in install docs report; do
+for name in install python docs report; do
     check "$name" limited "$module_dir/utils/check-$name.sh"
 done
 report

@@ -18,6 +18,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
 chakra_packages=(libprotobuf-dev protobuf-compiler)
+python_packages=(pybind11-dev python3-dev python3-numpy)
 mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
 browser_packages=(chromium nodejs)
@@ -95,6 +96,20 @@ install_chakra()
         say "going on without protobuf"
 }
 
+# For allreduce_env, which CMake leaves out else.
+install_python()
+{
+    install_packages "${python_packages[@]}" ||
+        say "going on without packages for Python"
+}
+
+# Only for an example of allreduce_env; utils/check-python.sh leaves it out else.
+install_python_torch()
+{
+    install_packages python3-torch ||
+        say "going on without PyTorch"
+}
+
 install_mpi()
 {
     install_packages "${mpi_packages[@]}" ||
@@ -122,6 +137,7 @@ build_standalone()
         die "could not install the packages that the build needs"
     install_torch
     install_chakra
+    install_python
     install_mpi
     say "configuring $build_dir"
     local log
@@ -132,6 +148,28 @@ build_standalone()
     grep -- '-- allreduce: ' <<<"$log" || true
     say "building with $jobs jobs"
     cmake --build "$build_dir" --parallel "$jobs" --target "$target" || die "the build failed"
+}
+
+# Fails if CMake has left out the Python package.
+has_python_package()
+{
+    compgen -G "$build_dir/python/allreduce_env/_allreduce_env*.so" >/dev/null
+}
+
+# Which interpreter the Python package is for.
+find_python()
+{
+    sed -n 's/^ALLREDUCE_PYTHON:FILEPATH=//p' "$build_dir/CMakeCache.txt"
+}
+
+# Runs Python with the package of the build. It does not free everything at its end.
+run_python()
+{
+    local variables=(PYTHONPATH="$build_dir/python" PYTHONDONTWRITEBYTECODE=1)
+    if grep -q '^ALLREDUCE_SANITIZE:BOOL=ON' "$build_dir/CMakeCache.txt"; then
+        variables+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0)
+    fi
+    limited env "${variables[@]}" "$(find_python)" "$@"
 }
 
 # Lists the module's own files, relative to its root: no build products, nothing that git ignores.

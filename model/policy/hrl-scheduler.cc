@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -75,6 +76,14 @@ HrlScheduler::GetTypeId()
                           MakeBooleanAccessor(&HrlScheduler::m_isOnline),
                           MakeBooleanChecker());
     return tid;
+}
+
+void
+HrlScheduler::SetScorer(Scorer scorer)
+{
+    m_scorer = std::move(scorer);
+    m_wholeKey.reset();
+    ForgetPlan();
 }
 
 void
@@ -181,6 +190,7 @@ HrlScheduler::MakeRolloutOptions(uint32_t sample) const
     options.temperature = TEMPERATURE;
     options.upper = m_usesUpper ? UpperMode::POLICY : UpperMode::ALL;
     options.seed = GetSeed() + sample;
+    options.scorer = m_scorer;
     return options;
 }
 

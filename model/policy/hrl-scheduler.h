@@ -7,6 +7,7 @@
 
 #include "ns3/planned-scheduler.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@ namespace ns3::allreduce
 
 struct PolicyWeights;
 struct RolloutOptions;
+enum class PolicyHead : uint8_t;
 
 /**
  * @ingroup allreduce
@@ -36,6 +38,17 @@ class HrlScheduler : public PlannedScheduler
 
     WorkloadList NextRound(const AllReduceState& state) override;
     RoundRange GetPlan() const override;
+
+    /// Scores the rows of features that a policy sees (see RowScorer).
+    using Scorer =
+        std::function<void(PolicyHead head, const float* rows, uint32_t nRows, float* scores)>;
+
+    /**
+     * Let any model decide in the place of the policies' networks.
+     *
+     * @param scorer scores the choices; called from several threads at once if Samples is above 1
+     */
+    void SetScorer(Scorer scorer);
 
   private:
     /// What rounds are chosen by, online.
@@ -67,6 +80,7 @@ class HrlScheduler : public PlannedScheduler
     std::shared_ptr<const PlanKey> m_wholeKey;      //!< what m_whole was made for
     std::shared_ptr<const Guide> m_whole;           //!< online: from an AllReduce's beginning
     std::shared_ptr<const Guide> m_guide;           //!< online: of the present AllReduce
+    Scorer m_scorer;                                //!< see SetScorer
     std::string m_loaded;                           //!< where m_weights are from
     std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
 };

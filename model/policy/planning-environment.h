@@ -71,6 +71,12 @@ class PlanningEnvironment
         return m_around.ports.size();
     }
 
+    /// @return a port @param port its index
+    const InPort& GetPort(uint32_t port) const
+    {
+        return m_around.ports[port];
+    }
+
     /// @return the number of chunks
     uint32_t GetNChunks() const;
 

@@ -5,7 +5,6 @@
 #include "policy-checkpoint.h"
 
 #include "policy-weights.h"
-#include "training-config.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/json-input.h"
@@ -191,12 +190,12 @@ CheckWritable(const std::string& path)
 void
 WriteCheckpoint(const std::string& path,
                 const PolicyWeights& weights,
-                const TrainingConfig& config,
+                const nlohmann::ordered_json& config,
                 const nlohmann::ordered_json& record)
 {
     nlohmann::ordered_json json = {{"format", FORMAT},
                                    {"version", VERSION},
-                                   {"config", config.ToJson()},
+                                   {"config", config},
                                    {"training", record}};
     for (const PolicyHead head : POLICY_HEADS)
     {

@@ -13,7 +13,6 @@ namespace ns3::allreduce
 {
 
 struct PolicyWeights;
-struct TrainingConfig;
 
 /**
  * @ingroup allreduce
@@ -23,13 +22,13 @@ struct TrainingConfig;
  *
  * @param path where to write
  * @param weights the weights
- * @param config how they were trained
+ * @param config how they were trained, any JSON
  * @param record what happened in training, any JSON
  * @throws InputError if it cannot be written
  */
 void WriteCheckpoint(const std::string& path,
                      const PolicyWeights& weights,
-                     const TrainingConfig& config,
+                     const nlohmann::ordered_json& config,
                      const nlohmann::ordered_json& record);
 
 /**

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -36,6 +37,16 @@ enum class UpperMode
     RULE    //!< those of the best fixed rule that is known (PlanningEnvironment::SelectByRule)
 };
 
+/**
+ * @ingroup allreduce
+ *
+ * Scores choices in place of the policies' own networks, so that any model can decide: who asks,
+ * the rows of features (see GetPolicyFeatures), how many there are, and where a score for each
+ * goes.
+ */
+using RowScorer =
+    std::function<void(PolicyHead head, const float* rows, uint32_t nRows, float* scores)>;
+
 /// @ingroup allreduce
 /// How to roll out the policies.
 struct RolloutOptions
@@ -46,6 +57,7 @@ struct RolloutOptions
     uint64_t seed{1};                    //!< where chance comes from
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never
     PlanningProgress progress;           //!< where to say how far planning has come
+    RowScorer scorer;                    //!< if set, scores instead of the weights
 };
 
 /// @ingroup allreduce
@@ -57,6 +69,18 @@ struct RewardWeights
     double idlePorts{0.4};     //!< for the share of ports that idled though there was work
     double lostOption{0.1};    //!< for each port that a pick leaves without options
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * @param before what became of the round before
+ * @param after what became of a round
+ * @param weights how it is rewarded
+ * @return its reward
+ */
+double RewardRound(const PlanningEnvironment::RoundOutcome& before,
+                   const PlanningEnvironment::RoundOutcome& after,
+                   const RewardWeights& weights);
 
 /// @ingroup allreduce
 /// One choice that a policy made.
