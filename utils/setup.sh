@@ -167,7 +167,9 @@ run_python()
 {
     local variables=(PYTHONPATH="$build_dir/python" PYTHONDONTWRITEBYTECODE=1)
     if grep -q '^ALLREDUCE_SANITIZE:BOOL=ON' "$build_dir/CMakeCache.txt"; then
-        variables+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0)
+        # Without libstdc++ the sanitizer does not find the throw that it wraps.
+        variables+=(LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
+            ASAN_OPTIONS=detect_leaks=0)
     fi
     limited env "${variables[@]}" "$(find_python)" "$@"
 }

@@ -79,6 +79,17 @@ Score(const PolicyWeights& policy, const std::string& head, const Floats& rows)
     return scores;
 }
 
+PolicyWeights
+Load(const std::filesystem::path& path)
+{
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+    {
+        FailInput("policy ", NamePath(path.string()), ": a folder, expected a file");
+    }
+    return ReadCheckpoint(path.string());
+}
+
 void
 Save(const PolicyWeights& policy, const std::filesystem::path& path, const py::dict& record)
 {
@@ -130,11 +141,7 @@ BindPolicy(py::module_& module)
             "shipped",
             [] { return ReadCheckpoint(FindShippedCheckpoint()); },
             "The policies that --scheduler=hrl uses.")
-        .def_static(
-            "load",
-            [](const std::filesystem::path& path) { return ReadCheckpoint(path.string()); },
-            py::arg("path"),
-            "Read a checkpoint.")
+        .def_static("load", &Load, py::arg("path"), "Read a checkpoint.")
         .def_static("untrained",
                     &PolicyWeights::MakeInitial,
                     py::arg("seed") = 1,

@@ -174,7 +174,8 @@ Load(const std::filesystem::path& path)
 {
     std::ifstream in(path);
     const std::string name = NamePath(path.string());
-    if (!in)
+    std::error_code error;
+    if (!in || std::filesystem::is_directory(path, error))
     {
         FailInput("schedule file ", name, ": cannot be opened");
     }
