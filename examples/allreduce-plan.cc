@@ -24,6 +24,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/chakra-trace.h"
+#include "ns3/input-file.h"
 #include "ns3/msccl-file.h"
 #include "ns3/price-checker.h"
 #include "ns3/round-hash.h"
@@ -295,11 +296,7 @@ ReportFile(const Case& chosen, const Options& options)
 {
     const bool isMsccl = !options.mscclIn.empty();
     const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("schedule file ", NamePath(path), ": cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "schedule file");
     const ScheduleFile file =
         isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
                 : ReadSchedule(in, NamePath(path));

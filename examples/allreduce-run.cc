@@ -27,6 +27,7 @@
 #include "ns3/chakra-trace.h"
 #include "ns3/distributed-run.h"
 #include "ns3/fixed-scheduler.h"
+#include "ns3/input-file.h"
 #include "ns3/net-device.h"
 #include "ns3/pcap-file-wrapper.h"
 #include "ns3/schedule-file.h"
@@ -331,11 +332,7 @@ Experiment
 MakeFromFile(const Options& options, uint64_t bytes)
 {
     const std::string& path = options.scheduleIn;
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("schedule file ", NamePath(path), ": cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "schedule file");
     const ScheduleFile file = ReadSchedule(in, NamePath(path));
     const Verdict verdict = Verify(file.topology, file.schedule);
     if (!verdict.isCorrect)

@@ -58,8 +58,8 @@ ReadConfig(const Options& options)
     TrainingConfig config;
     if (!options.config.empty())
     {
-        const std::string source = "--config " + NamePath(options.config);
-        config = TrainingConfig::FromJson(ReadJsonFile(options.config, source), source);
+        config = TrainingConfig::FromJson(ReadJsonFile(options.config, "--config"),
+                                          "--config " + NamePath(options.config));
     }
     config.seed = options.seed > 0 ? options.seed : config.seed;
     config.iterations = options.iterations > 0 ? options.iterations : config.iterations;

@@ -186,7 +186,7 @@ check_chakra()
         --chakra-in=layers.et --transport=raw
     for server in 0 1 2 3; do cp layers.et "layers.$server.et"; done
     check "chakra: a trace of each server" prints 'gradient 1 +100000B ' $run --topology=bcube:2,1 --chakra-in=layers
-    check "chakra: one is missing" refuses '--chakra-in: file layers.4.et cannot be opened' $run --chakra-in=layers
+    check "chakra: one is missing" refuses '--chakra-in: file layers.4.et: cannot be opened' $run --chakra-in=layers
     "$bin/$plan" --topology=bcube:2,1 --scheduler=ring --schedule-out=ring.schedule >chakra.log
     check "chakra: a schedule from a file" prints 'ring.schedule +total' $run --schedule-in=ring.schedule \
         --chakra-in=layers.et
@@ -265,6 +265,7 @@ check_topology()
         $program --topology=file:round.json
     sed 's/2, 1\]/2]/' round.json >exact.json
     check "topology: rates not rounded" prints '^n +2 +1 +2 +10 +25 +5 +0 ' $program --topology=file:exact.json
+    check "topology: a folder" refuses "file $PWD: is a folder, expected a file" $program "--topology=file:$PWD"
     check "topology: no such file" refuses '/nowhere: cannot be opened' $program --topology=file:/nowhere
     check "topology: unknown option" refuses 'unknown option "--speed=9"' $program --speed=9
     check "topology: not an option" refuses 'unknown option "bcube:4,1"' $program bcube:4,1
@@ -384,6 +385,7 @@ check_run()
     check_bad_run_options $program
     check "run: 0 bytes" refuses '--bytes "0": expected a size of 1 byte or more' $program --bytes=0
     check "run: unknown unit" refuses '--bytes "1Mib": expected a size' $program --bytes=1Mib
+    check "run: a folder" refuses "schedule file $PWD: is a folder, expected a file" $program "--schedule-in=$PWD"
     check "run: no such schedule" refuses '/nowhere: cannot be opened' $program --schedule-in=/nowhere
     sed 's/"broadcast"/"reduce"/' run.schedule >run-wrong.schedule
     check "run: a wrong schedule" refuses 'run-wrong.schedule is not correct: round' $program \

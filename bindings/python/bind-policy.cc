@@ -82,11 +82,6 @@ Score(const PolicyWeights& policy, const std::string& head, const Floats& rows)
 PolicyWeights
 Load(const std::filesystem::path& path)
 {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error))
-    {
-        FailInput("policy ", NamePath(path.string()), ": a folder, expected a file");
-    }
     return ReadCheckpoint(path.string());
 }
 

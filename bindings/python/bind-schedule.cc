@@ -8,6 +8,7 @@
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/ideal-time.h"
+#include "ns3/input-file.h"
 #include "ns3/policy-checkpoint.h"
 #include "ns3/round-hash.h"
 #include "ns3/schedule-file.h"
@@ -172,14 +173,8 @@ FromArrays(const TopologyPointer& topology,
 ScheduleObject
 Load(const std::filesystem::path& path)
 {
-    std::ifstream in(path);
-    const std::string name = NamePath(path.string());
-    std::error_code error;
-    if (!in || std::filesystem::is_directory(path, error))
-    {
-        FailInput("schedule file ", name, ": cannot be opened");
-    }
-    ScheduleFile file = ReadSchedule(in, name);
+    std::ifstream in = OpenInput(path.string(), "schedule file");
+    ScheduleFile file = ReadSchedule(in, NamePath(path.string()));
     return {std::make_shared<Topology>(std::move(file.topology)), std::move(file.schedule)};
 }
 

@@ -8,6 +8,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/chakra-export.h"
+#include "ns3/input-file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -21,11 +22,7 @@ namespace
 ChakraWorkload
 ReadWorkload(const std::string& path)
 {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-    {
-        FailInput("--chakra-in: file ", NamePath(path), " cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "--chakra-in: file");
     return MakeChakraWorkload(ReadChakraTrace(in, NamePath(path)), NamePath(path));
 }
 

@@ -22,6 +22,7 @@
 #include "ns3/enum.h"
 #include "ns3/flow-monitor-helper.h"
 #include "ns3/ideal-time.h"
+#include "ns3/input-file.h"
 #include "ns3/light-link-device.h"
 #include "ns3/network-partition.h"
 #include "ns3/point-to-point-net-device.h"
@@ -121,13 +122,11 @@ class Run
         }
         else
         {
-            std::ifstream file(m_options.partition);
-            const std::string name = "--partition: file " + NamePath(m_options.partition);
-            if (!file)
-            {
-                FailInput(name, " cannot be opened");
-            }
-            partition = ReadPartition(file, name, topology, m_options.nRanks);
+            std::ifstream file = OpenInput(m_options.partition, "--partition: file");
+            partition = ReadPartition(file,
+                                      "--partition: file " + NamePath(m_options.partition),
+                                      topology,
+                                      m_options.nRanks);
         }
         for (const Link& link : topology.GetLinks())
         {

@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/input-file.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/classification.hpp>
@@ -222,11 +223,7 @@ ReadJobs(std::istream& in, const std::string& name)
 std::vector<Job>
 ReadJobFile(const std::string& path)
 {
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("job file ", NamePath(path), ": cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "job file");
     return ReadJobs(in, NamePath(path));
 }
 

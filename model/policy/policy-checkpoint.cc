@@ -7,6 +7,7 @@
 #include "policy-weights.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/input-file.h"
 #include "ns3/json-input.h"
 
 #include <algorithm>
@@ -209,11 +210,7 @@ WriteCheckpoint(const std::string& path,
 PolicyWeights
 ReadCheckpoint(const std::string& path)
 {
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("policy ", NamePath(path), ": cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "policy");
     return ReadCheckpoint(in, NamePath(path));
 }
 

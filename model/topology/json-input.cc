@@ -5,6 +5,7 @@
 #include "json-input.h"
 
 #include "allreduce-error.h"
+#include "input-file.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
@@ -81,14 +82,10 @@ ReadJson(std::istream& in, const std::string& source)
 }
 
 Json
-ReadJsonFile(const std::string& path, const std::string& source)
+ReadJsonFile(const std::string& path, const std::string& what)
 {
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput(source, ": cannot be opened");
-    }
-    return ReadJson(in, source);
+    std::ifstream in = OpenInput(path, what);
+    return ReadJson(in, what + " " + NamePath(path));
 }
 
 void

@@ -32,11 +32,11 @@ nlohmann::json ReadJson(std::istream& in, const std::string& source);
  * ReadJson of a file that has not been opened.
  *
  * @param path where it is
- * @param source names it in messages
+ * @param what it is, for messages; its name follows
  * @return what it says
  * @throws InputError that names the file, also if it cannot be opened
  */
-nlohmann::json ReadJsonFile(const std::string& path, const std::string& source);
+nlohmann::json ReadJsonFile(const std::string& path, const std::string& what);
 
 /**
  * @ingroup allreduce

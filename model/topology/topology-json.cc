@@ -4,6 +4,7 @@
 
 #include "allreduce-error.h"
 #include "allreduce-units.h"
+#include "input-file.h"
 #include "json-input.h"
 #include "link-capacities.h"
 #include "topology-builder.h"
@@ -365,11 +366,7 @@ WriteTopologyJson(const Topology& topology, std::ostream& out)
 Topology
 ReadTopologyFile(const std::string& path)
 {
-    std::ifstream in(path);
-    if (!in)
-    {
-        FailInput("topology file ", NamePath(path), ": cannot be opened");
-    }
+    std::ifstream in = OpenInput(path, "topology file");
     return ReadTopology(in, NamePath(path));
 }
 

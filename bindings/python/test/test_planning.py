@@ -103,7 +103,7 @@ class PlanTest(unittest.TestCase):
                 ar.Schedule.load(path)
             with self.assertRaisesRegex(ar.InputError, "none.json"):
                 ar.Schedule.load(pathlib.Path(folder, "none.json"))
-            with self.assertRaisesRegex(ar.InputError, "cannot be opened"):
+            with self.assertRaisesRegex(ar.InputError, "is a folder"):
                 ar.Schedule.load(folder)
 
     def test_refusals_name_the_thing(self):
