@@ -142,6 +142,7 @@ void
 DecisionGame::SelectTrees(const std::vector<bool>& selected)
 {
     m_play->steps.SelectTrees(selected);
+    m_play->steps.BeginPicks();
     m_play->isStateShown = false;
 }
 

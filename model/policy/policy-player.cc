@@ -37,6 +37,11 @@ PolicyPlayer::Decide()
     {
     case RoundSteps::Stage::TREES:
         SelectTrees();
+        if (m_episode)
+        {
+            m_view.AppendValue(m_episode->rows[static_cast<std::size_t>(PolicyHead::VALUE)]);
+        }
+        m_steps.BeginPicks();
         break;
     case RoundSteps::Stage::PORT:
         ScoreChangedPorts();

@@ -77,12 +77,6 @@ class Rollout
     WorkloadList MakeRound(PlanningEnvironment::RoundOutcome& outcome)
     {
         m_steps.Begin();
-        m_player.Decide();
-        if (m_episode)
-        {
-            PolicyView(m_environment)
-                .AppendValue(m_episode->rows[static_cast<std::size_t>(PolicyHead::VALUE)]);
-        }
         while (m_steps.GetStage() != RoundSteps::Stage::END)
         {
             m_player.Decide();

@@ -65,6 +65,11 @@ void
 RoundSteps::SelectTrees(const std::vector<bool>& selected)
 {
     m_environment.SelectTrees(selected);
+}
+
+void
+RoundSteps::BeginPicks()
+{
     GoOn();
 }
 

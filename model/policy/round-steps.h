@@ -65,8 +65,11 @@ class RoundSteps
     /// @return what it could send, at the stage ITEM
     const std::vector<uint32_t>& GetItems() const;
 
-    /// @param selected by index in GetSelectableTrees
+    /// @param selected by index in GetSelectableTrees; BeginPicks goes on
     void SelectTrees(const std::vector<bool>& selected);
+
+    /// Go on after SelectTrees: if the selected trees offer nothing, others do.
+    void BeginPicks();
 
     /**
      * Choose at one of the other stages.
