@@ -7,6 +7,7 @@ this with the address sanitizer. The same seed makes the same calls.
 """
 
 import collections
+import os
 import pathlib
 import sys
 import tempfile
@@ -24,6 +25,7 @@ seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
 random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else None)
 scratch = tempfile.TemporaryDirectory()
 folder = pathlib.Path(scratch.name)
+os.chdir(folder)  # Junk is a file name, too.
 pool = collections.defaultdict(list)
 SPECS = ("bcube:2,1", "bcube:3", "dcell:2,1", "fattree:2", "torus:2,2", "jellyfish:4,2,1", "file:", "", ":", "bcube:-1,1")
 
