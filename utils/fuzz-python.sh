@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Calls all of the Python package allreduce_env with good arguments and junk, on a build with the address and
+# Calls the Python package allreduce_env with good arguments and junk, on a build with the address and
 # undefined-behaviour sanitizers: utils/fuzz-python.sh [SECONDS [SEED]], by default 60 seconds. A crash, a report of a
 # sanitizer or an exception that is no refusal fails.
 

@@ -155,17 +155,7 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
     AddTimes(row, experiment, result);
     row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
-    row["verified"] = result.isVerified;
-    row["data_verified"] = nullptr; // nobody asked
-    if (options.verifyData)
-    {
-        row["data_verified"] = result.failure.empty();
-    }
-    row["replans"] = result.nReplans;
-    row["replanned_by"] = result.replannedBy;
-    row["aborted"] = result.nAborted;
-    row["control_messages"] = result.nMessages;
-    row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
+    AddOutcome(row, options, result);
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;
     row["events"] = result.nEvents;
@@ -179,6 +169,23 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     {
         row["link_use"] = MakeLinksJson(experiment, result);
     }
+    return row;
+}
+
+void
+AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const ExperimentResult& result)
+{
+    row["verified"] = result.isVerified;
+    row["data_verified"] = nullptr; // nobody asked
+    if (options.verifyData)
+    {
+        row["data_verified"] = result.failure.empty();
+    }
+    row["replans"] = result.nReplans;
+    row["replanned_by"] = result.replannedBy;
+    row["aborted"] = result.nAborted;
+    row["control_messages"] = result.nMessages;
+    row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     if (result.nLateFaults > 0)
     {
         row["late_faults"] = result.nLateFaults;
@@ -187,7 +194,6 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     {
         row["failure"] = result.failure;
     }
-    return row;
 }
 
 void

@@ -32,6 +32,17 @@ nlohmann::ordered_json MakeRow(const Experiment& experiment,
                                const ExperimentResult& result);
 
 /**
+ * Add to a row whether all was right, what was done about faults, and how the run failed if it did.
+ *
+ * @param row the row
+ * @param options how it was run
+ * @param result what came out
+ */
+void AddOutcome(nlohmann::ordered_json& row,
+                const RunOptions& options,
+                const ExperimentResult& result);
+
+/**
  * Add to a row how fast a gradient was summed: goodput, and the two bandwidths of NCCL's tests.
  *
  * @param row a row that has the number of servers

@@ -66,7 +66,10 @@ GetTrainingColumns()
             {"algbw_gbs", "algbw GB/s", 10, 3},
             {"busbw_gbs", "busbw GB/s", 10, 3},
             {"computing_s", "computing s", 11, 6},
-            {"exposed_s", "exposed s", 9, 6}};
+            {"exposed_s", "exposed s", 9, 6},
+            {"verified", "verified", 8},
+            {"data_verified", "data", 4},
+            {"replans", "replans", 7}};
 }
 
 std::vector<nlohmann::ordered_json>
@@ -98,17 +101,11 @@ MakeTrainingRows(const Experiment& experiment,
     }
     nlohmann::ordered_json& total = rows.emplace_back(common);
     total["collective"] = "total";
-    total["verified"] = result.isVerified;
-    total["data_verified"] = nullptr; // nobody asked
-    if (options.verifyData)
-    {
-        total["data_verified"] = result.failure.empty();
-    }
+    AddOutcome(total, options, result);
     total["computing_s"] = 1e-9 * GetComputeNanos(*experiment.training);
     if (!result.failure.empty())
     {
         total["size"] = "-";
-        total["failure"] = result.failure;
         return rows;
     }
     AddRates(total, bytes, idealSeconds, seconds);

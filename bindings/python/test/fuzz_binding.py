@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Calls everything of allreduce_env in random order with arguments that are good or junk: fuzz_binding.py SECONDS [SEED].
+"""Calls functions of allreduce_env in random order with arguments that are good or junk: fuzz_binding.py SECONDS [SEED].
 
 Whatever is called, the interpreter survives and refusals are exceptions of the kinds below. utils/fuzz-python.sh runs
 this with the address sanitizer. The same seed makes the same calls.
