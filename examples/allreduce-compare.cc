@@ -81,7 +81,7 @@ MakeCases(const Options& options)
     for (const Topology& topology : options.plan.topologies.Make())
     {
         options.run.CheckFor(topology);
-        MakeRoots(topology, options.plan);
+        MakeCollective(topology, options.plan);
         for (const std::string& name : ExpandSchedulers(options.plan))
         {
             for (const std::string& size : options.sizes)

@@ -24,6 +24,8 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/chakra-trace.h"
+#include "ns3/cut-checker.h"
+#include "ns3/groups-apart.h"
 #include "ns3/input-file.h"
 #include "ns3/msccl-file.h"
 #include "ns3/price-checker.h"
@@ -56,6 +58,7 @@ struct Options
     std::string bytes{"16MiB"}; //!< size of the gradient in these
     std::string report;         //!< where to write the page
     std::string traceJson;      //!< where to write trace events
+    bool isApart{false};        //!< groups are planned one by one
     bool showLinks{false};      //!< print link loads
     bool showBounds{false};     //!< print all bounds
 };
@@ -87,14 +90,16 @@ GetMilliseconds(std::chrono::steady_clock::time_point since)
 Result
 MakePlan(const Topology& topology, const std::string& name, const Options& options)
 {
-    const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options.plan);
     ProgressLine line("planning " + topology.GetName() + " " + name,
                       options.sweep.IsOneAfterAnother());
     const auto begin = std::chrono::steady_clock::now();
-    const AllReduceState state(topology, MakeRoots(topology, options.plan));
+    const Collective collective = MakeCollective(topology, options.plan);
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line.Show(what, share); });
-    AllReduceSchedule schedule = Plan(*scheduler, state, progress);
+    const auto makeScheduler = [&] { return MakeScheduler(name, options.plan); };
+    AllReduceSchedule schedule =
+        options.isApart ? PlanApart(topology, collective, makeScheduler, progress)
+                        : Plan(*makeScheduler(), AllReduceState(topology, collective), progress);
     return {name, std::move(schedule), GetMilliseconds(begin)};
 }
 
@@ -125,6 +130,10 @@ PrintBounds(const LowerBounds& bounds, std::size_t nChunks, std::ostream& out)
     {
         out << "  bound by " << bound.name << ": " << bound.rounds
             << " rounds: " << bound.bottleneck << "\n";
+    }
+    if (bounds.prices.prices.empty())
+    {
+        return; // A bound by a cut says all itself.
     }
     out << "  proof by prices: " << nChunks << " chunks cost " << bounds.prices.treePrice
         << " or more each, a round is worth " << bounds.prices.widthPrice << " at most\n";
@@ -163,8 +172,33 @@ MakeLinksJson(const Topology& topology, const AllReduceSchedule& schedule)
     return json;
 }
 
+/// Says who does what, unless it is an AllReduce of all servers.
+void
+AddGroups(nlohmann::ordered_json& row,
+          const Topology& topology,
+          const Result& result,
+          const Options& options)
+{
+    if (result.schedule.collective.IsOfAll())
+    {
+        return;
+    }
+    const bool isFromFile = !options.scheduleIn.empty();
+    const GroupShape shape = isFromFile ? GetShape(result.schedule.collective, topology)
+                                        : GetShape(options.plan.groups.MakeGroups(topology));
+    row["collective"] = shape.collective;
+    row["groups"] = shape.nGroups;
+    row["group_servers"] = shape.nServers;
+    row["planned"] = options.isApart ? "apart" : "together";
+    row["chunks_per_server"] = static_cast<double>(result.schedule.collective.GetNChunks()) /
+                               shape.nGroups / shape.nServers;
+}
+
 nlohmann::ordered_json
-MakeRow(const Topology& topology, const Result& result, const LowerBounds& bounds)
+MakeRow(const Topology& topology,
+        const Result& result,
+        const LowerBounds& bounds,
+        const Options& options)
 {
     const LowerBound& best = bounds.GetBest();
     const auto rounds = result.schedule.rounds.size();
@@ -175,7 +209,7 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
         {"links", topology.GetNLinks()},
         {"scheduler", result.scheduler},
         {"chunks_per_server",
-         static_cast<double>(result.schedule.roots.size()) / topology.GetNServers()},
+         static_cast<double>(result.schedule.collective.GetNChunks()) / topology.GetNServers()},
         {"rounds", rounds},
         {"bound", best.rounds},
         {"bound_name", best.name},
@@ -190,6 +224,7 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
     {
         row["bounds"][bound.name] = bound.rounds;
     }
+    AddGroups(row, topology, result, options);
     return row;
 }
 
@@ -220,18 +255,22 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
           [](const auto&, const auto& plan, std::ostream& out) { WriteTraceEvents(plan, out); });
 }
 
-/// @return the bounds; a proof by prices that has a flaw is an error
+/// @return the bounds; a proof that has a flaw is an error
 LowerBounds
-ComputeProvenBounds(const Topology& topology, const std::vector<NodeId>& roots)
+ComputeProvenBounds(const Topology& topology, const Collective& collective)
 {
-    LowerBounds bounds = ComputeLowerBounds(topology, roots);
+    LowerBounds bounds = ComputeLowerBounds(topology, collective);
     const PriceBound& prices = bounds.prices;
-    const std::string flaw = FindFlaw(
-        topology,
-        {roots.size(), prices.prices, prices.treePrice, prices.widthPrice, bounds.all[0].rounds});
+    const std::string flaw = collective.IsOfAll() ? FindFlaw(topology,
+                                                             {collective.GetNChunks(),
+                                                              prices.prices,
+                                                              prices.treePrice,
+                                                              prices.widthPrice,
+                                                              bounds.all[0].rounds})
+                                                  : FindFlaw(topology, collective, bounds.cut);
     if (!flaw.empty())
     {
-        FailInput("the bound by prices is not proven: ", flaw);
+        FailInput("the bound by ", bounds.all[0].name, " is not proven: ", flaw);
     }
     return bounds;
 }
@@ -247,7 +286,7 @@ MakeDetails(const Topology& topology,
     std::ostringstream details;
     if (options.showBounds && isFirst)
     {
-        PrintBounds(bounds, result.schedule.roots.size(), details);
+        PrintBounds(bounds, result.schedule.collective.GetNChunks(), details);
     }
     if (options.showLinks)
     {
@@ -265,9 +304,9 @@ Report(const Topology& topology, const Result& result, const Case& chosen, const
     {
         FailInput(topology.GetName(), " ", result.scheduler, " is not correct: ", verdict.reason);
     }
-    const LowerBounds bounds = ComputeProvenBounds(topology, result.schedule.roots);
-    nlohmann::ordered_json row = MakeRow(topology, result, bounds);
-    if (options.showBounds)
+    const LowerBounds bounds = ComputeProvenBounds(topology, result.schedule.collective);
+    nlohmann::ordered_json row = MakeRow(topology, result, bounds, options);
+    if (options.showBounds && result.schedule.collective.IsOfAll())
     {
         row["prices"] = MakePricesJson(topology, bounds.prices);
     }
@@ -338,17 +377,26 @@ MakeCases(const std::vector<Topology>& topologies, const Options& options)
 }
 
 std::vector<ResultWriter::Column>
-GetColumns()
+GetColumns(const Options& options)
 {
-    return {{"topology", "topology", 9},
-            {"scheduler", "scheduler", 9},
-            {"servers", "servers", 7},
-            {"chunks_per_server", "m", 3, 0},
-            {"rounds", "rounds", 7},
-            {"bound", "bound", 6},
-            {"ratio", "ratio", 6, 3},
-            {"verified", "verified", 8},
-            {"plan_ms", "plan ms", 10, 2}};
+    std::vector<ResultWriter::Column> columns = {{"topology", "topology", 9},
+                                                 {"scheduler", "scheduler", 9},
+                                                 {"servers", "servers", 7},
+                                                 {"chunks_per_server", "m", 3, 0},
+                                                 {"rounds", "rounds", 7},
+                                                 {"bound", "bound", 6},
+                                                 {"ratio", "ratio", 6, 3},
+                                                 {"verified", "verified", 8},
+                                                 {"plan_ms", "plan ms", 10, 2}};
+    if (options.plan.groups.AreGiven())
+    {
+        columns.insert(columns.begin() + 2,
+                       {{"collective", "collective", 14},
+                        {"groups", "groups", 6},
+                        {"group_servers", "of servers", 10},
+                        {"planned", "planned", 8}});
+    }
+    return columns;
 }
 
 /// @return a member of a row, which then no longer has it; null if it had none
@@ -425,6 +473,9 @@ AddOptions(ProgramOptions& parser, Options& options)
     parser.Add("bytes", options.bytes, "size of the gradient in Chakra traces, as 100MiB");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("trace-json", options.traceJson, "write the (last) schedule for Perfetto");
+    parser.Add("apart",
+               options.isApart,
+               "plan each of --groups by itself, as if it were alone, and send all at once");
     parser.Add("links", options.showLinks, "show the ten busiest links");
     parser.Add("bounds",
                options.showBounds,
@@ -436,6 +487,8 @@ AddOptions(ProgramOptions& parser, Options& options)
     parser.AddExample(
         "--topology=fattree:4 --scheduler=greedy --schedule-out=plan.json --report=plan.html",
         "keep the plan, and draw it");
+    parser.AddExample("--topology=bcube:4,1 --scheduler=hrl --groups='0-7;8-15'",
+                      "two jobs of eight servers, planned together");
 }
 
 int
@@ -460,6 +513,10 @@ Run(int argc, char* argv[])
     CheckDetails(options.showLinks, "--links", options.plan.format);
     CheckDetails(options.showBounds, "--bounds", options.plan.format);
     CheckSchedulers(options.plan);
+    if (options.isApart && options.plan.groups.groups.empty())
+    {
+        FailInput("--apart: has no effect without --groups");
+    }
 
     options.sweep.Check(parser);
     const bool isFromFile = !options.scheduleIn.empty() || !options.mscclIn.empty();
@@ -476,7 +533,7 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
-    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns());
+    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns(options));
     if (!isFromFile)
     {
         writer.MakeRoom("topology", GetNames(topologies));

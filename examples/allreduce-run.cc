@@ -342,12 +342,17 @@ MakeFromFile(const Options& options, uint64_t bytes)
     const auto scheduler = CreateObject<FixedScheduler>();
     scheduler->SetSchedule(file.schedule);
     const Training training = ReadTraining(options, file.topology.GetNServers());
+    if (training && !file.schedule.collective.IsOfAll())
+    {
+        FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
+    }
     return {options.run.Apply(file.topology),
             path,
             scheduler,
             file.schedule,
             GetLargest(training, bytes),
-            training};
+            training,
+            GetShape(file.schedule.collective, file.topology)};
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well

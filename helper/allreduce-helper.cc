@@ -33,13 +33,31 @@ AllReduceHelper::SetAttribute(const std::string& name, const AttributeValue& val
 void
 AllReduceHelper::SetChunksPerServer(uint32_t chunksPerServer)
 {
-    m_roots = MakeRoots(m_network->GetTopology().GetNServers(), chunksPerServer);
+    m_chunksPerServer = chunksPerServer;
+    m_collective = {};
 }
 
 void
-AllReduceHelper::SetRoots(std::vector<NodeId> roots)
+AllReduceHelper::SetGroups(std::vector<Group> groups, bool mayRelay)
 {
-    m_roots = std::move(roots);
+    m_groups = std::move(groups);
+    m_mayRelay = mayRelay;
+    m_collective = {};
+}
+
+void
+AllReduceHelper::SetCollective(Collective collective)
+{
+    m_collective = std::move(collective);
+}
+
+Collective
+AllReduceHelper::MakeCollective(uint32_t chunksPerServer) const
+{
+    const uint32_t nServers = m_network->GetTopology().GetNServers();
+    return m_groups.empty()
+               ? Collective(MakeRoots(nServers, chunksPerServer))
+               : allreduce::MakeCollective(m_groups, nServers, chunksPerServer, m_mayRelay);
 }
 
 Ptr<AllReduceSession>
@@ -61,23 +79,29 @@ Ptr<AllReduceSession>
 AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTransport> transport)
 {
     const auto session = m_factory.Create<AllReduceSession>();
-    if (m_roots.empty())
+    if (m_collective.roots.empty() && m_chunksPerServer == 0)
     {
         UintegerValue bytes;
         StringValue sync;
         session->GetAttribute("Bytes", bytes);
         session->GetAttribute("Sync", sync);
-        const ChunkChoice choice = ChooseChunks(m_network->GetTopology(),
-                                                makeScheduler,
-                                                *transport,
-                                                m_network->GetMtu(),
-                                                bytes.Get(),
-                                                sync.Get() == "Barrier");
-        session->Setup(m_network, choice.scheduler, transport, choice.plan.roots);
+        const ChunkChoice choice = ChooseChunks(
+            m_network->GetTopology(),
+            [this](uint32_t m) { return MakeCollective(m); },
+            makeScheduler,
+            *transport,
+            m_network->GetMtu(),
+            bytes.Get(),
+            sync.Get() == "Barrier");
+        session->Setup(m_network, choice.scheduler, transport, choice.plan.collective);
     }
     else
     {
-        session->Setup(m_network, makeScheduler(), transport, m_roots);
+        session->Setup(m_network,
+                       makeScheduler(),
+                       transport,
+                       m_collective.roots.empty() ? MakeCollective(m_chunksPerServer)
+                                                  : m_collective);
     }
     m_applications = ApplicationContainer();
     for (NodeId server = 0; server < m_network->GetTopology().GetNServers(); ++server)

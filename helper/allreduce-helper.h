@@ -47,7 +47,7 @@ class AllReduceHelper
     void SetAttribute(const std::string& name, const AttributeValue& value);
 
     /**
-     * Choose how many chunks the gradient is cut into, for each server.
+     * Choose how many chunks the gradient is cut into, for each server (of the largest group).
      *
      * @param chunksPerServer their number; 0, as without this call, stands for what ChooseChunks
      * chooses for the bytes of a session
@@ -55,14 +55,25 @@ class AllReduceHelper
     void SetChunksPerServer(uint32_t chunksPerServer);
 
     /**
-     * Choose the chunks' roots one by one.
+     * Let groups of servers do something instead of an AllReduce of all: for instance one job's
+     * servers. Applications are on all servers all the same, since others may relay. Bytes are
+     * those of all groups together; each has as many.
      *
-     * @param roots the root of each chunk
+     * @param groups the groups
+     * @param mayRelay whether servers of other groups and of none may pass chunks on
      */
-    void SetRoots(std::vector<NodeId> roots);
+    void SetGroups(std::vector<Group> groups, bool mayRelay = true);
 
     /**
-     * Put an application on every server.
+     * Choose all chunks one by one.
+     *
+     * @param collective what is to be summed where; roots alone: an AllReduce of all servers
+     */
+    void SetCollective(Collective collective);
+
+    /**
+     * Put an application on every server. When they start is when the job does:
+     * GetApplications().Start(time).
      *
      * @param scheduler short name or TypeId name of the scheduler
      * @param transport short name or TypeId name of the transport
@@ -92,9 +103,15 @@ class AllReduceHelper
     Ptr<AllReduceSession> DoInstall(const SchedulerMaker& makeScheduler,
                                     Ptr<AllReduceTransport> transport);
 
-    Ptr<AllReduceNetwork> m_network;     //!< where
-    ObjectFactory m_factory;             //!< makes sessions
-    std::vector<NodeId> m_roots;         //!< of chunks; empty: to be chosen
+    Ptr<AllReduceNetwork> m_network; //!< where
+    ObjectFactory m_factory;         //!< makes sessions
+    /// @return what is to be summed where @param chunksPerServer how many chunks
+    Collective MakeCollective(uint32_t chunksPerServer) const;
+
+    std::vector<Group> m_groups;         //!< who takes part; none: all servers
+    bool m_mayRelay{true};               //!< whether others may relay
+    uint32_t m_chunksPerServer{0};       //!< 0: to be chosen
+    Collective m_collective;             //!< if it was set; else without chunks
     ApplicationContainer m_applications; //!< of the last session
 };
 

@@ -148,7 +148,7 @@ class SetModel
                 nMissing += !isFinal;
             }
             const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty() &&
-                                state.GetNHolders(chunk) == m_finals[chunk].size();
+                                state.IsEverywhere(chunk) == (m_finals[chunk].size() == m_topology.GetNServers());
             difference << (isSame ? "" : "finality ");
         }
         difference << (state.GetNMissing() == nMissing ? "" : "missing ")
@@ -495,7 +495,7 @@ class RandomScheduleTestCase : public TestCase
         AllReduceState state(topology, DrawRoots(random, topology));
         WorkloadDraw draw(topology, state.GetNChunks(), random);
         OwnSchedule schedule;
-        schedule.roots = state.GetRoots();
+        schedule.collective = state.GetCollective();
         for (uint32_t round = 0; round < 400 && !state.IsDone(); ++round)
         {
             schedule.rounds.emplace_back();

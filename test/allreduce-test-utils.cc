@@ -29,11 +29,12 @@ namespace
 class NumberExecutor
 {
   public:
-    NumberExecutor(const Topology& topology, const std::vector<NodeId>& roots)
+    NumberExecutor(const Topology& topology, const Collective& collective)
         : m_topology(topology),
-          m_roots(roots),
-          m_sums(roots.size(), 0),
-          m_places(topology.GetNServers(), std::vector<Place>(roots.size()))
+          m_collective(collective),
+          m_roots(collective.roots),
+          m_sums(collective.roots.size(), 0),
+          m_places(topology.GetNServers(), std::vector<Place>(collective.roots.size()))
     {
         for (const Link& link : topology.GetLinks())
         {
@@ -42,9 +43,13 @@ class NumberExecutor
         TestRandom random(20240131);
         for (NodeId server = 0; server < topology.GetNServers(); ++server)
         {
-            for (ChunkId chunk = 0; chunk < roots.size(); ++chunk)
+            for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
             {
                 const uint64_t number = random();
+                if (!IsIn(server, chunk, collective.contributors))
+                {
+                    continue;
+                }
                 m_places[server][chunk].own = {{server}, number};
                 m_sums[chunk] += number;
             }
@@ -83,6 +88,10 @@ class NumberExecutor
         {
             for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
             {
+                if (server != m_roots[chunk] && !IsIn(server, chunk, m_collective.receivers))
+                {
+                    continue;
+                }
                 const Place& place = m_places[server][chunk];
                 const uint64_t result =
                     m_roots[chunk] == server ? place.own.number : place.result.value_or(0);
@@ -125,6 +134,17 @@ class NumberExecutor
         Part part;                   //!< of a reduce
         uint64_t result{0};          //!< of a broadcast
     };
+
+    /// @return whether a server is in the set of a chunk @param sets contributors or receivers
+    bool IsIn(NodeId server, ChunkId chunk, const std::vector<uint32_t>& sets) const
+    {
+        if (m_collective.IsOfAll())
+        {
+            return true;
+        }
+        const auto& set = m_collective.sets[sets[chunk]];
+        return std::find(set.begin(), set.end(), server) != set.end();
+    }
 
     std::string Load(const OwnWorkload& workload,
                      std::map<std::pair<NodeId, NodeId>, uint32_t>& load) const
@@ -201,6 +221,7 @@ class NumberExecutor
     }
 
     const Topology& m_topology;                               //!< the network
+    const Collective& m_collective;                           //!< what is to be summed where
     const std::vector<NodeId>& m_roots;                       //!< by chunk
     std::vector<uint64_t> m_sums;                             //!< by chunk: the true sum
     std::vector<std::vector<Place>> m_places;                 //!< [server][chunk]
@@ -389,7 +410,7 @@ OwnWorkload::Get() const
 }
 
 OwnSchedule::OwnSchedule(const AllReduceSchedule& schedule)
-    : roots(schedule.roots)
+    : collective(schedule.collective)
 {
     for (const WorkloadList& list : schedule.rounds)
     {
@@ -410,7 +431,7 @@ AllReduceSchedule
 OwnSchedule::Get() const
 {
     AllReduceSchedule schedule;
-    schedule.roots = roots;
+    schedule.collective = collective;
     for (const OwnRound& round : rounds)
     {
         WorkloadList list;
@@ -461,7 +482,7 @@ AreEqual(const std::vector<WorkloadList>& x, const std::vector<WorkloadList>& y)
 std::string
 ExecuteWithNumbers(const Topology& topology, const OwnSchedule& schedule)
 {
-    NumberExecutor executor(topology, schedule.roots);
+    NumberExecutor executor(topology, schedule.collective);
     for (const OwnRound& round : schedule.rounds)
     {
         const std::string fault = executor.Execute(round);
@@ -477,7 +498,7 @@ std::string
 ExecuteOnState(const Topology& topology, const OwnSchedule& schedule)
 {
     return GetError([&] {
-        AllReduceState state(topology, schedule.roots);
+        AllReduceState state(topology, schedule.collective);
         for (const OwnRound& round : schedule.rounds)
         {
             for (const OwnWorkload& workload : round)
@@ -507,16 +528,16 @@ MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random)
     AllReduceSchedule schedule;
     for (uint32_t i = 0; i < 1 + Draw(random, 5); ++i)
     {
-        schedule.roots.push_back(Draw(random, topology.GetNServers()));
+        schedule.collective.roots.push_back(Draw(random, topology.GetNServers()));
     }
-    AllReduceState state(topology, schedule.roots);
+    AllReduceState state(topology, schedule.collective);
     const std::vector<Path> paths = FindAllPaths(topology);
     for (uint32_t round = 0; round < 4; ++round)
     {
         WorkloadList list;
         for (uint32_t attempt = 0; attempt < 40; ++attempt)
         {
-            OwnWorkload workload{Draw(random, schedule.roots.size()),
+            OwnWorkload workload{Draw(random, schedule.collective.GetNChunks()),
                                  Draw(random, 2) ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST,
                                  paths[Draw(random, paths.size())],
                                  {}};

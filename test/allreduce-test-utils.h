@@ -138,7 +138,7 @@ using OwnRound = std::vector<OwnWorkload>;
 /// A schedule that can be changed.
 struct OwnSchedule
 {
-    std::vector<NodeId> roots;    //!< the root of each chunk
+    Collective collective;        //!< what is to be summed where
     std::vector<OwnRound> rounds; //!< the workloads of each round
 
     OwnSchedule() = default;

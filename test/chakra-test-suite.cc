@@ -75,7 +75,7 @@ FindFault(const Topology& topology, const AllReduceSchedule& schedule, TestRando
     {
         return "not a send and a receive for each workload";
     }
-    const ChakraPlay play = PlayChakra(traces, schedule.roots.size(), BYTES, random);
+    const ChakraPlay play = PlayChakra(traces, schedule.collective.GetNChunks(), BYTES, random);
     if (play.longestChain > schedule.rounds.size())
     {
         return "messages wait for each other that do not in the schedule";
@@ -157,7 +157,7 @@ class CorruptionTestCase : public TestCase
                 if (Corrupt(traces, how, random))
                 {
                     const ChakraPlay play =
-                        PlayChakra(traces, schedule.roots.size(), BYTES, random);
+                        PlayChakra(traces, schedule.collective.GetNChunks(), BYTES, random);
                     NS_TEST_ASSERT_MSG_NE(play.failure, "", i << ", " << how);
                 }
             }

@@ -451,6 +451,7 @@ class ChunkChoiceTestCase : public DataCentreTestCase
         const auto transport = CreateTransport("raw");
         const ChunkChoice choice = ChooseChunks(
             topology,
+            [&](uint32_t m) { return Collective(MakeRoots(topology.GetNServers(), m)); },
             [&] { return CreateScheduler(scheduler); },
             *transport,
             9000,

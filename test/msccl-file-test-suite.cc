@@ -244,7 +244,7 @@ class RoundTripTestCase : public TestCase
     {
         const Verdict verdict = Verify(topology, read);
         NS_TEST_ASSERT_MSG_EQ(verdict.reason, "", what);
-        NS_TEST_ASSERT_MSG_EQ((read.roots == schedule.roots), true, what);
+        NS_TEST_ASSERT_MSG_EQ((read.collective.roots == schedule.collective.roots), true, what);
         NS_TEST_ASSERT_MSG_EQ(read.CountWorkloads(), schedule.CountWorkloads(), what);
         NS_TEST_ASSERT_MSG_EQ(ExecuteWithNumbers(topology, OwnSchedule(read)), "", what);
     }
@@ -339,7 +339,9 @@ class HandWrittenTestCase : public TestCase
         NS_TEST_ASSERT_MSG_EQ(schedule.rounds.size(), 6, "2 (N - 1)");
         NS_TEST_ASSERT_MSG_EQ(schedule.CountWorkloads(), 24, "2 (N - 1) N");
         const std::vector<NodeId> roots{3, 0, 1, 2};
-        NS_TEST_ASSERT_MSG_EQ((schedule.roots == roots), true, "where sums are complete first");
+        NS_TEST_ASSERT_MSG_EQ((schedule.collective.roots == roots),
+                              true,
+                              "where sums are complete first");
         // Around one switch each server has one link out and one in, which is all a ring needs.
         NS_TEST_ASSERT_MSG_EQ(Import(MakeFusedRing(4), MakeTestStar(4)).rounds.size(), 6, "star");
         // Servers in a row share no switch with all: 3 -> 0 is not possible in one workload.

@@ -309,8 +309,9 @@ class JoinHalvesTestCase : public TestCase
                    const AllReduceSchedule& plan,
                    const RolloutOptions& options)
     {
-        const auto name = topology.GetName() + " with " + std::to_string(plan.roots.size()) +
-                          " chunks, seed " + std::to_string(options.seed);
+        const auto name = topology.GetName() + " with " +
+                          std::to_string(plan.collective.GetNChunks()) + " chunks, seed " +
+                          std::to_string(options.seed);
         NS_TEST_EXPECT_MSG_EQ(Verify(topology, plan).reason, "", name);
         NS_TEST_EXPECT_MSG_EQ(ExecuteWithNumbers(topology, OwnSchedule(plan)), "", name);
     }

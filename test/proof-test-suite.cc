@@ -170,7 +170,7 @@ class RandomRun
           m_paths(FindAllPaths(topology)),
           m_random(random)
     {
-        past.roots = state.GetRoots();
+        past.collective = state.GetCollective();
     }
 
     RandomRun(const RandomRun&) = delete;

@@ -208,7 +208,7 @@ MakeShortestWays(const Topology& topology)
     std::map<uint32_t, WorkloadList> broadcasts;
     for (ChunkId chunk = 0; chunk < n; ++chunk)
     {
-        schedule.roots.push_back(chunk);
+        schedule.collective.roots.push_back(chunk);
         const std::vector<Path> ways = FindWaysTo(topology, chunk);
         for (const Path& way : ways)
         {

@@ -218,11 +218,13 @@ class ViewDetailsTestCase : public TestCase
     {
         const std::string name = view["topology"];
         const Json& chunks = view["chunk_rounds"];
-        NS_TEST_ASSERT_MSG_EQ(chunks.size(), 3 * plan.roots.size(), name);
+        NS_TEST_ASSERT_MSG_EQ(chunks.size(), 3 * plan.collective.GetNChunks(), name);
         uint64_t last = 0;
-        for (std::size_t chunk = 0; chunk < plan.roots.size(); ++chunk)
+        for (std::size_t chunk = 0; chunk < plan.collective.GetNChunks(); ++chunk)
         {
-            NS_TEST_EXPECT_MSG_EQ(chunks[3 * chunk], plan.roots[chunk], name << ": root");
+            NS_TEST_EXPECT_MSG_EQ(chunks[3 * chunk],
+                                  plan.collective.roots[chunk],
+                                  name << ": root");
             const auto final = chunks[3 * chunk + 1].get<uint64_t>();
             const auto everywhere = chunks[3 * chunk + 2].get<uint64_t>();
             NS_TEST_EXPECT_MSG_GT(everywhere, final, name << ": chunk " << chunk);

@@ -170,7 +170,7 @@ class BareSession
         : m_network(TopologyHelper(ParseTopology("bcube:2,1")).Install()),
           m_helper(m_network)
     {
-        m_helper.SetRoots(MakeRoots(4, 2));
+        m_helper.SetCollective(MakeRoots(4, 2));
         m_helper.SetAttribute("Bytes", UintegerValue(100000));
         m_helper.SetAttribute("Iterations", UintegerValue(iterations));
         m_helper.SetAttribute("Sync",

@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "schedule-mutations.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
@@ -31,7 +32,7 @@ OwnSchedule
 MakeLineSchedule()
 {
     OwnSchedule schedule;
-    schedule.roots = {0};
+    schedule.collective.roots = {0};
     schedule.rounds = {{{0, REDUCE, {2, 1}, {}}},
                        {{0, REDUCE, {1, 0}, {}}},
                        {{0, BROADCAST, {0, 1}, {}}},
@@ -56,7 +57,7 @@ OwnSchedule
 MakeStarSchedule()
 {
     OwnSchedule schedule;
-    schedule.roots = {0, 1, 2};
+    schedule.collective.roots = {0, 1, 2};
     schedule.rounds.resize(4);
     for (ChunkId chunk = 0; chunk < 3; ++chunk)
     {
@@ -117,146 +118,6 @@ class CorruptionTestCase : public TestCase
     std::function<void(OwnSchedule&)> m_corrupt; //!< corrupts it
     std::string m_reason;                        //!< what the verifier answers
 };
-
-/// A way to corrupt a schedule; @return false if it does not apply.
-using Mutation = std::function<bool(OwnSchedule&, const Topology&, TestRandom&)>;
-
-/// @return a random round that is not empty
-OwnRound&
-DrawRound(OwnSchedule& schedule, TestRandom& random)
-{
-    while (true)
-    {
-        OwnRound& round = schedule.rounds[Draw(random, schedule.rounds.size())];
-        if (!round.empty())
-        {
-            return round;
-        }
-    }
-}
-
-OwnWorkload&
-DrawWorkload(OwnSchedule& schedule, TestRandom& random)
-{
-    OwnRound& round = DrawRound(schedule, random);
-    return round[Draw(random, round.size())];
-}
-
-/// Takes a random workload out. @return the workload
-OwnWorkload
-TakeWorkload(OwnSchedule& schedule, TestRandom& random)
-{
-    OwnRound& round = DrawRound(schedule, random);
-    const uint32_t index = Draw(random, round.size());
-    OwnWorkload workload = round[index];
-    round.erase(round.begin() + index);
-    return workload;
-}
-
-/// @return the ways to corrupt a schedule, by name
-std::map<std::string, Mutation>
-GetMutations()
-{
-    std::map<std::string, Mutation> mutations;
-    mutations["drop a workload"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        TakeWorkload(s, random);
-        return true;
-    };
-    mutations["duplicate a workload"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        const OwnWorkload copy = DrawWorkload(s, random);
-        DrawRound(s, random).push_back(copy);
-        return true;
-    };
-    mutations["swap two workloads"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        std::swap(DrawWorkload(s, random), DrawWorkload(s, random));
-        return true;
-    };
-    mutations["move a workload"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        const OwnWorkload workload = TakeWorkload(s, random);
-        s.rounds[Draw(random, s.rounds.size())].push_back(workload);
-        return true;
-    };
-    mutations["change a chunk"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        DrawWorkload(s, random).chunk = Draw(random, s.roots.size() + 1);
-        return true;
-    };
-    mutations["change a kind"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        WorkloadKind& kind = DrawWorkload(s, random).kind;
-        kind = kind == REDUCE ? BROADCAST : REDUCE;
-        return true;
-    };
-    mutations["change a node"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
-        Path& path = DrawWorkload(s, random).path;
-        path[Draw(random, path.size())] = Draw(random, t.GetNNodes() + 1);
-        return true;
-    };
-    mutations["cut a path"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        Path& path = DrawWorkload(s, random).path;
-        path.erase(path.begin() + Draw(random, path.size()));
-        return true;
-    };
-    mutations["lengthen a path"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
-        Path& path = DrawWorkload(s, random).path;
-        path.insert(path.begin() + Draw(random, path.size() + 1), Draw(random, t.GetNNodes()));
-        return true;
-    };
-    mutations["take another path"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
-        const std::vector<Path> paths = FindAllPaths(t);
-        DrawWorkload(s, random).path = paths[Draw(random, paths.size())];
-        return true;
-    };
-    mutations["reverse a path"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        Path& path = DrawWorkload(s, random).path;
-        std::reverse(path.begin(), path.end());
-        return true;
-    };
-    mutations["change a root"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
-        s.roots[Draw(random, s.roots.size())] = Draw(random, t.GetNServers() + 1);
-        return true;
-    };
-    mutations["drop a chunk"] = [](OwnSchedule& s, const Topology&, TestRandom&) {
-        s.roots.pop_back();
-        return true;
-    };
-    mutations["merge two rounds"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        if (s.rounds.size() < 2)
-        {
-            return false;
-        }
-        const uint32_t index = Draw(random, s.rounds.size() - 1);
-        OwnRound& first = s.rounds[index];
-        const OwnRound& second = s.rounds[index + 1];
-        first.insert(first.end(), second.begin(), second.end());
-        s.rounds.erase(s.rounds.begin() + index + 1);
-        return true;
-    };
-    mutations["swap two rounds"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        std::swap(s.rounds[Draw(random, s.rounds.size())], s.rounds[Draw(random, s.rounds.size())]);
-        return true;
-    };
-    mutations["drop a round"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        s.rounds.erase(s.rounds.begin() + Draw(random, s.rounds.size()));
-        return true;
-    };
-    mutations["change contributors"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
-        auto& contributors = DrawWorkload(s, random).contributors;
-        if (contributors.empty() || Draw(random, 2) == 0)
-        {
-            contributors.push_back(Draw(random, t.GetNServers() + 1));
-        }
-        else
-        {
-            contributors.pop_back();
-        }
-        return true;
-    };
-    mutations["name the sender"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
-        OwnWorkload& workload = DrawWorkload(s, random);
-        workload.contributors = {workload.path.front()};
-        return true;
-    };
-    return mutations;
-}
 
 /// Correct schedules of several kinds on one network.
 std::vector<AllReduceSchedule>
@@ -372,10 +233,10 @@ class MutationTestCase : public TestCase
 
     static bool HasServersAsRoots(const Topology& topology, const OwnSchedule& schedule)
     {
-        return !schedule.roots.empty() &&
-               std::all_of(schedule.roots.begin(), schedule.roots.end(), [&](NodeId root) {
-                   return topology.IsServer(root);
-               });
+        return !schedule.collective.roots.empty() &&
+               std::all_of(schedule.collective.roots.begin(),
+                           schedule.collective.roots.end(),
+                           [&](NodeId root) { return topology.IsServer(root); });
     }
 
     /// @return a reason without place and numbers
@@ -681,12 +542,12 @@ class ScheduleVerifierTestSuite : public TestSuite
             "round 0, workload 1 (reduce of chunk 3 along 0-3-2): there are only 3 chunks");
         AddStar(
             "a root that is a switch",
-            [](OwnSchedule& s) { s.roots[2] = 3; },
-            "at the end: chunk root 3 is not a server");
+            [](OwnSchedule& s) { s.collective.roots[2] = 3; },
+            "at the end: chunk root 3 is not a server of star");
         AddStar(
             "no chunks",
-            [](OwnSchedule& s) { s.roots.clear(); },
-            "at the end: the schedule has no chunks");
+            [](OwnSchedule& s) { s.collective.roots.clear(); },
+            "at the end: no chunks, expected 1 or more");
     }
 
     void AddReduceCorruptions()
@@ -731,7 +592,7 @@ class ScheduleVerifierTestSuite : public TestSuite
             "final");
         AddStar(
             "a wrong root",
-            [](OwnSchedule& s) { s.roots[0] = 1; },
+            [](OwnSchedule& s) { s.collective.roots[0] = 1; },
             "round 1, workload 0 (reduce of chunk 0 along 1-3-0): server 1 is the chunk's root, "
             "the sum is made there");
         AddLine(

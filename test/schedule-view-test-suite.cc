@@ -219,7 +219,7 @@ AllReduceSchedule
 MakeLongSchedule(uint32_t nServers, uint32_t nChunks)
 {
     OwnSchedule schedule;
-    schedule.roots.assign(nChunks, 0);
+    schedule.collective.roots.assign(nChunks, 0);
     for (ChunkId chunk = 0; chunk < nChunks; ++chunk)
     {
         for (NodeId server = nServers - 1; server > 0; --server)
@@ -296,7 +296,7 @@ class ScheduleViewTestCase : public TestCase
     void CheckSteps(const Json& view, const Topology& topology, const AllReduceSchedule& schedule)
     {
         const std::string& name = topology.GetName();
-        const uint64_t nSums = uint64_t{topology.GetNServers()} * schedule.roots.size();
+        const uint64_t nSums = uint64_t{topology.GetNServers()} * schedule.collective.GetNChunks();
         std::map<uint64_t, uint32_t> cells;
         int64_t round = -1;
         for (const Json& step : view["steps"])
@@ -410,7 +410,7 @@ class RunViewTestCase : public DataCentreTestCase
     /// What the plan sends over a link is what the link has carried, but for headers.
     void CheckLinks(const Json& view, const Experiment& experiment, const ExperimentResult& result)
     {
-        const uint64_t chunkBytes = experiment.bytes / experiment.plan.roots.size();
+        const uint64_t chunkBytes = experiment.bytes / experiment.plan.collective.GetNChunks();
         const ViewTotals planned = CountLoads(experiment.topology, experiment.plan);
         for (const LinkUse& use : result.links)
         {

@@ -230,7 +230,7 @@ class RandomStart
     RandomStart(const Topology& topology, TestRandom& random)
         : state(topology, MakeRoots(topology.GetNServers(), 1 + Draw(random, 2)))
     {
-        past.roots = state.GetRoots();
+        past.collective = state.GetCollective();
         const std::vector<Path> paths = FindAllPaths(topology);
         const uint32_t nRounds = Draw(random, 12);
         for (uint32_t i = 0; i < nRounds; ++i)

@@ -137,7 +137,8 @@ class EventsTestCase : public TestCase
     /// @return bytes times links of all workloads of a plan
     static double GetByteHops(const Experiment& experiment)
     {
-        const double chunk = static_cast<double>(experiment.bytes) / experiment.plan.roots.size();
+        const double chunk =
+            static_cast<double>(experiment.bytes) / experiment.plan.collective.GetNChunks();
         double byteHops = 0;
         for (const WorkloadList& round : experiment.plan.rounds)
         {

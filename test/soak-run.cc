@@ -253,7 +253,7 @@ FindWrongSums(const Experiment& experiment, const ExperimentResult& result, uint
     }
     for (uint32_t iteration = 0; iteration < nIterations; ++iteration)
     {
-        AllReduceSchedule handedOut{experiment.plan.roots, result.handedOut.at(iteration)};
+        AllReduceSchedule handedOut{experiment.plan.collective, result.handedOut.at(iteration)};
         OwnSchedule done(handedOut);
         for (uint32_t round = 0; round < done.rounds.size(); ++round)
         {

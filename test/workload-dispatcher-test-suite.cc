@@ -32,8 +32,8 @@ MakeAimlessPlan(TestRandom& random, const Topology& topology)
 {
     const std::vector<Path> paths = FindAllPaths(topology);
     OwnSchedule plan;
-    plan.roots = MakeRoots(topology.GetNServers(), 1);
-    AllReduceState state(topology, plan.roots);
+    plan.collective.roots = MakeRoots(topology.GetNServers(), 1);
+    AllReduceState state(topology, plan.collective);
     const uint32_t nAimless = 1 + Draw(random, 6);
     for (uint32_t round = 0; round < nAimless && !state.IsDone(); ++round)
     {
@@ -41,7 +41,7 @@ MakeAimlessPlan(TestRandom& random, const Topology& topology)
         for (uint32_t attempt = 0; attempt < 20; ++attempt)
         {
             OwnWorkload workload;
-            workload.chunk = Draw(random, plan.roots.size());
+            workload.chunk = Draw(random, plan.collective.GetNChunks());
             workload.kind = Draw(random, 3) == 0 ? WorkloadKind::BROADCAST : WorkloadKind::REDUCE;
             workload.path = paths[Draw(random, paths.size())];
             if (state.IsLegal(workload.Get()))
@@ -67,7 +67,7 @@ class RandomNetworkRun
   public:
     RandomNetworkRun(const Topology& topology, const AllReduceSchedule& plan, TestRandom& random)
         : m_random(random),
-          m_state(topology, plan.roots),
+          m_state(topology, plan.collective.roots),
           m_dispatcher(topology, true),
           m_flights(plan.CountWorkloads())
     {
@@ -246,7 +246,7 @@ class CircleTestCase : public DataCentreTestCase
     static AllReduceSchedule MakePlan()
     {
         OwnSchedule plan;
-        plan.roots = {0};
+        plan.collective.roots = {0};
         const auto reduce = [](NodeId from, NodeId to) {
             return OwnWorkload{0, WorkloadKind::REDUCE, {from, 4, to}, {}};
         };

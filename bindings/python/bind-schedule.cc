@@ -289,8 +289,8 @@ BindSchedule(py::module_& module)
         .def_property_readonly(
             "roots",
             [](const ScheduleObject& object) {
-                return py::array_t<NodeId>(object.schedule.roots.size(),
-                                           object.schedule.roots.data());
+                return py::array_t<NodeId>(object.schedule.collective.GetNChunks(),
+                                           object.schedule.collective.roots.data());
             },
             "By chunk: the server at which its sum becomes final.")
         .def_property_readonly(

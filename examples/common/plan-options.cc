@@ -21,6 +21,7 @@ void
 PlanOptions::AddTo(ProgramOptions& options)
 {
     topologies.AddTo(options);
+    groups.AddTo(options);
     std::string names;
     for (const std::string& name : GetSchedulerNames())
     {
@@ -74,11 +75,22 @@ CheckSchedulers(const PlanOptions& options)
 void
 ExcludePlanning(const ProgramOptions& parser, const std::string& name)
 {
-    parser.Exclude(name, {"scheduler", "chunks-per-server", "samples", "seed", "jobs", "shard"});
+    parser.Exclude(name,
+                   {"scheduler",
+                    "chunks-per-server",
+                    "samples",
+                    "seed",
+                    "jobs",
+                    "shard",
+                    "collective",
+                    "servers",
+                    "groups",
+                    "root",
+                    "relay"});
 }
 
-std::vector<NodeId>
-MakeRoots(const Topology& topology, const PlanOptions& options)
+Collective
+MakeCollective(const Topology& topology, const PlanOptions& options)
 {
     const uint32_t nServers = topology.GetNServers();
     uint64_t chunksPerServer = 0;
@@ -97,7 +109,7 @@ MakeRoots(const Topology& topology, const PlanOptions& options)
                   ": expected auto, ports or 1 to ",
                   TopologyBuilder::MAX_SIZE / nServers);
     }
-    return MakeRoots(nServers, chunksPerServer);
+    return options.groups.Make(topology, chunksPerServer);
 }
 
 Ptr<AllReduceScheduler>

@@ -6,6 +6,7 @@
 #define ALLREDUCE_PLAN_OPTIONS_H
 
 #include "allreduce-program-options.h"
+#include "group-options.h"
 #include "topology-options.h"
 
 #include "ns3/allreduce-scheduler.h"
@@ -24,6 +25,7 @@ namespace ns3::allreduce
 struct PlanOptions
 {
     TopologyOptions topologies;          //!< which networks
+    GroupOptions groups;                 //!< which servers do what
     std::vector<std::string> schedulers; //!< as CreateScheduler takes them, or "all"
     std::string chunksPerServer{"auto"}; //!< a number, "ports" or "auto"
     uint32_t samples{1};                 //!< plans to choose the best of
@@ -65,10 +67,10 @@ void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
 /**
  * @param topology a network
  * @param options what was asked for
- * @return the root of each chunk; "ports" and, where the bytes are not known, "auto" are the mean
- * number of ports of a server, rounded
+ * @return what is to be summed where; "ports" and, where the bytes are not known, "auto" are as
+ * many chunks per server as a server has ports in the mean, rounded
  */
-std::vector<NodeId> MakeRoots(const Topology& topology, const PlanOptions& options);
+Collective MakeCollective(const Topology& topology, const PlanOptions& options);
 
 /**
  * @param name of the scheduler

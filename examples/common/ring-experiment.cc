@@ -92,7 +92,7 @@ class RingSimulation
         session->Setup(part.network,
                        scheduler,
                        CreateTransport(m_options.transport),
-                       part.schedule.roots);
+                       part.schedule.collective);
         for (NodeId server = 0; server < ring.servers.size(); ++server)
         {
             const auto application = CreateObject<AllReduceApplication>();

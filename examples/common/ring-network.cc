@@ -59,8 +59,8 @@ MakeSchedule(const std::vector<Path>& paths)
 {
     const uint32_t n = paths.size();
     AllReduceSchedule schedule;
-    schedule.roots.resize(n);
-    std::iota(schedule.roots.begin(), schedule.roots.end(), 0);
+    schedule.collective.roots.resize(n);
+    std::iota(schedule.collective.roots.begin(), schedule.collective.roots.end(), 0);
     for (const WorkloadKind kind : {WorkloadKind::REDUCE, WorkloadKind::BROADCAST})
     {
         // Sums come home to their root after n-1 hops, and leave from there.

@@ -109,7 +109,7 @@ class Run
         }
         m_nStreams = m_builder.AssignStreams(0);
         m_helper.emplace(m_network);
-        m_helper->SetRoots(m_experiment.plan.roots);
+        m_helper->SetCollective(m_experiment.plan.collective);
     }
 
     void ShareAmongRanks()
@@ -207,7 +207,7 @@ class Run
 
     void InstallSession()
     {
-        m_helper->SetAttribute("Bytes", UintegerValue(m_experiment.bytes));
+        m_helper->SetAttribute("Bytes", UintegerValue(GetTotalBytes(m_experiment.bytes)));
         m_helper->SetAttribute("Sync", EnumValue(m_options.GetSync()));
         m_helper->SetAttribute("Control", EnumValue(m_options.GetControl()));
         m_helper->SetAttribute("Iterations", UintegerValue(m_options.iterations));
@@ -221,6 +221,12 @@ class Run
         m_session->TraceConnectWithoutContext("Finished", MakeCallback(&Run::Stop, this));
         m_session->TraceConnectWithoutContext("Failed", MakeCallback(&Run::StopFailed, this));
         m_session->TraceConnectWithoutContext("RoundEnded", MakeCallback(&Run::ShowRound, this));
+    }
+
+    /// @return the bytes of all groups @param bytes of each
+    uint64_t GetTotalBytes(uint64_t bytes) const
+    {
+        return bytes * m_experiment.shape.nGroups;
     }
 
     void InstallTraining()
@@ -393,7 +399,7 @@ class Run
     {
         const auto& plan = m_experiment.plan;
         m_result.boundRounds =
-            ComputeLowerBounds(m_experiment.topology, plan.roots).GetBest().rounds;
+            ComputeLowerBounds(m_experiment.topology, plan.collective).GetBest().rounds;
         if (m_experiment.training)
         {
             PredictTraining();
@@ -426,12 +432,13 @@ class Run
         const Topology& topology = m_network->GetTopology();
         const AllReduceSchedule& plan = m_experiment.plan;
         CollectiveSpan span;
-        span.ideal = ComputeIdealTime(topology, plan.roots, bytes).seconds;
+        const uint64_t total = GetTotalBytes(bytes);
+        span.ideal = ComputeIdealTime(topology, plan.collective, total).seconds;
         span.predicted = PredictSeconds(topology,
                                         *m_session->GetTransport(),
                                         m_options.frame,
                                         plan,
-                                        bytes,
+                                        total,
                                         m_options.GetSync() == AllReduceSession::BARRIER);
         return span;
     }
@@ -702,12 +709,12 @@ RunMark::Describe() const
 
 AllReduceSchedule
 PlanVerified(const Topology& topology,
-             const std::vector<NodeId>& roots,
+             const Collective& collective,
              const std::string& name,
              AllReduceScheduler& scheduler,
              const PlanningProgress& progress)
 {
-    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, roots), progress);
+    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, collective), progress);
     CheckPlan(topology, name, plan);
     return plan;
 }
@@ -727,22 +734,31 @@ PlanExperiment(const Topology& topology,
     };
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line->Show(what, share); });
+    const GroupShape shape = GetShape(plan.groups.MakeGroups(network));
     if (plan.chunksPerServer == "auto")
     {
+        const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(network, m); };
         ChunkChoice choice = ChooseChunks(network,
+                                          makeCollective,
                                           makeScheduler,
                                           *CreateTransport(run.transport),
                                           run.frame,
-                                          bytes,
+                                          bytes * shape.nGroups,
                                           run.GetSync() == AllReduceSession::BARRIER,
                                           progress);
         CheckPlan(network, schedulerName, choice.plan);
-        return {network, schedulerName, choice.scheduler, std::move(choice.plan), bytes};
+        return {network,
+                schedulerName,
+                choice.scheduler,
+                std::move(choice.plan),
+                bytes,
+                nullptr,
+                shape};
     }
     const Ptr<AllReduceScheduler> scheduler = makeScheduler();
     AllReduceSchedule schedule =
-        PlanVerified(network, MakeRoots(network, plan), schedulerName, *scheduler, progress);
-    return {network, schedulerName, scheduler, std::move(schedule), bytes};
+        PlanVerified(network, MakeCollective(network, plan), schedulerName, *scheduler, progress);
+    return {network, schedulerName, scheduler, std::move(schedule), bytes, nullptr, shape};
 }
 
 ExperimentResult

@@ -30,10 +30,11 @@ struct Experiment
     std::string schedulerName;         //!< who plans
     Ptr<AllReduceScheduler> scheduler; //!< the same
     AllReduceSchedule plan;            //!< what it planned, verified
-    uint64_t bytes;                    //!< size of the gradient, or of the largest
+    uint64_t bytes;                    //!< size of the gradient of a group, or of the largest
     /// What servers do in a training iteration, one for each or one for all; nullptr: AllReduces
     /// one after another, as the options say.
     std::shared_ptr<const std::vector<ChakraWorkload>> training{};
+    GroupShape shape{}; //!< which collective of how many groups
 };
 
 /// How one direction of a link was used.
@@ -130,7 +131,7 @@ struct ExperimentResult
  * Plan with a scheduler from the beginning, and have the plan verified.
  *
  * @param topology the network
- * @param roots the root of each chunk
+ * @param collective what is to be summed where
  * @param name the scheduler's name, for messages
  * @param scheduler the scheduler
  * @param progress where it says how far it has come
@@ -138,7 +139,7 @@ struct ExperimentResult
  * @throws InputError if the plan is not correct
  */
 AllReduceSchedule PlanVerified(const Topology& topology,
-                               const std::vector<NodeId>& roots,
+                               const Collective& collective,
                                const std::string& name,
                                AllReduceScheduler& scheduler,
                                const PlanningProgress& progress = {});
@@ -148,7 +149,7 @@ AllReduceSchedule PlanVerified(const Topology& topology,
  *
  * @param topology the network, before the rates and delays that the options ask for
  * @param schedulerName who plans
- * @param bytes size of the gradient
+ * @param bytes size of the gradient of each group
  * @param plan how to plan
  * @param run how to run
  * @return what is to be run

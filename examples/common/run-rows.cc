@@ -58,20 +58,29 @@ AddLinkSummary(nlohmann::ordered_json& row,
 nlohmann::ordered_json
 MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
 {
-    const double nChunks = experiment.plan.roots.size();
-    return {{"topology", experiment.topology.GetName()},
-            {"servers", experiment.topology.GetNServers()},
-            {"switches", experiment.topology.GetNSwitches()},
-            {"links", experiment.topology.GetNLinks()},
-            {"scheduler", experiment.schedulerName},
-            {"chunks_per_server", nChunks / experiment.topology.GetNServers()},
-            {"bytes", experiment.bytes},
-            {"size", FormatSize(experiment.bytes)},
-            {"transport", options.transport},
-            {"sync", options.sync},
-            {"control", options.control},
-            {"frame", options.frame},
-            {"iterations", options.iterations}};
+    const GroupShape& shape = experiment.shape;
+    const double nChunks = experiment.plan.collective.GetNChunks();
+    const uint32_t nServers = experiment.topology.GetNServers();
+    nlohmann::ordered_json row = {
+        {"topology", experiment.topology.GetName()},
+        {"servers", experiment.topology.GetNServers()},
+        {"switches", experiment.topology.GetNSwitches()},
+        {"links", experiment.topology.GetNLinks()},
+        {"scheduler", experiment.schedulerName},
+        {"collective", shape.collective},
+        {"groups", shape.nGroups},
+        {"group_servers", shape.nServers == 0 ? nServers : shape.nServers},
+        {"chunks_per_server", 0},
+        {"bytes", experiment.bytes},
+        {"size", FormatSize(experiment.bytes)},
+        {"transport", options.transport},
+        {"sync", options.sync},
+        {"control", options.control},
+        {"frame", options.frame},
+        {"iterations", options.iterations}};
+    const double nPlaces = row["groups"].get<double>() * row["group_servers"].get<double>();
+    row["chunks_per_server"] = nChunks / nPlaces;
+    return row;
 }
 
 /// What was measured is there only if the run came to its end.
@@ -200,10 +209,16 @@ void
 AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds)
 {
     const double bandwidth = 1e-9 * bytes / seconds;
-    const double nServers = row["servers"];
+    const GroupShape shape{row.value("collective", "allreduce"),
+                           1,
+                           row.value("group_servers", row["servers"].get<uint32_t>())};
     row["goodput_gbps"] = 8 * bandwidth;
     row["algbw_gbs"] = bandwidth;
-    row["busbw_gbs"] = bandwidth * 2 * (nServers - 1) / nServers;
+    row["busbw_gbs"] = nullptr;
+    if (shape.GetBusFactor() > 0)
+    {
+        row["busbw_gbs"] = bandwidth * shape.GetBusFactor();
+    }
 }
 
 bool

@@ -56,19 +56,20 @@ class Player
 {
   public:
     Player(const Topology& topology,
-           const std::vector<NodeId>& roots,
+           const Collective& collective,
            RoundRange rounds,
            Fates fates = {})
         : m_topology(topology),
           m_rounds(rounds),
           m_fates(std::move(fates)),
           m_drawn(DrawNetwork(topology)),
-          m_state(topology, roots),
+          m_state(topology, collective),
           m_loads(2 * m_drawn.links.size()),
           m_totals(m_loads.size(), 0),
           m_linkTotals(m_drawn.isAggregated ? topology.GetNDirectedLinks() : 0, 0),
-          m_milestones(roots.size()),
-          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * roots.size(), NOTHING)
+          m_milestones(collective.GetNChunks()),
+          m_cells(m_drawn.isAggregated ? 0 : topology.GetNServers() * collective.GetNChunks(),
+                  NOTHING)
     {
     }
 
@@ -147,7 +148,7 @@ class Player
             {
                 milestones.final = nRounds;
             }
-            if (!milestones.everywhere && m_state.GetNHolders(chunk) == m_topology.GetNServers())
+            if (!milestones.everywhere && m_state.IsEverywhere(chunk))
             {
                 milestones.everywhere = nRounds;
             }
@@ -350,12 +351,9 @@ NameFate(Fate fate)
 }
 
 Json
-PlayRounds(const Topology& topology,
-           const std::vector<NodeId>& roots,
-           RoundRange rounds,
-           Fates fates)
+PlayRounds(const Topology& topology, const Collective& collective, RoundRange rounds, Fates fates)
 {
-    return Player(topology, roots, rounds, std::move(fates)).Play();
+    return Player(topology, collective, rounds, std::move(fates)).Play();
 }
 
 } // namespace ns3::allreduce

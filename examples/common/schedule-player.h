@@ -35,13 +35,13 @@ using Fates = std::vector<std::vector<Fate>>;
  * counted, but uses no links and changes nothing at the servers.
  *
  * @param topology the network
- * @param roots the root of each chunk
+ * @param collective what is to be summed where
  * @param rounds what is played
  * @param fates what became of it
  * @return the view, without who made the schedule
  */
 nlohmann::ordered_json PlayRounds(const Topology& topology,
-                                  const std::vector<NodeId>& roots,
+                                  const Collective& collective,
                                   RoundRange rounds,
                                   Fates fates = {});
 

@@ -163,7 +163,7 @@ PlayRun(const Experiment& experiment, const ExperimentResult& result)
         const WorkloadList* first = result.handedOut.back().data();
         rounds = {first, first + fates.size()};
     }
-    return PlayRounds(experiment.topology, experiment.plan.roots, rounds, std::move(fates));
+    return PlayRounds(experiment.topology, experiment.plan.collective, rounds, std::move(fates));
 }
 
 /// @return flows, rounds and marks of all AllReduces in time, and the use of the links
@@ -199,7 +199,7 @@ MakeScheduleView(const Topology& topology,
                  const AllReduceSchedule& schedule,
                  const std::string& scheduler)
 {
-    Json view = PlayRounds(topology, schedule.roots, MakeRoundRange(schedule.rounds));
+    Json view = PlayRounds(topology, schedule.collective, MakeRoundRange(schedule.rounds));
     view["scheduler"] = scheduler;
     return view;
 }

@@ -51,15 +51,31 @@ AddTo(Bytes& sum, const Bytes& other)
 
 } // namespace
 
-AllReduceData::AllReduceData(std::vector<NodeId> roots,
+AllReduceData::AllReduceData(Collective collective,
                              uint32_t nServers,
                              std::vector<uint64_t> chunkBytes)
-    : m_roots(std::move(roots)),
+    : m_roots(collective.roots),
+      m_members(collective, nServers),
       m_nServers(nServers),
       m_chunkBytes(std::move(chunkBytes)),
       m_holdings(m_roots.size() * nServers),
       m_truths(m_roots.size())
 {
+    for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+    {
+        uint32_t nContributors = 0;
+        for (NodeId server = 0; server < nServers; ++server)
+        {
+            const bool contributes = m_members.contributors.Test(server, chunk);
+            Get(server, chunk).hasPartial = contributes;
+            Get(server, chunk).isUntouched = contributes;
+            nContributors += contributes;
+        }
+        if (nContributors == 1)
+        {
+            MakeFinal(chunk);
+        }
+    }
 }
 
 AllReduceData::Holding&
@@ -88,7 +104,10 @@ AllReduceData::GetTruth(ChunkId chunk)
         auto sum = std::make_shared<Bytes>(m_chunkBytes[chunk]);
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            AddTo(*sum, MakeFirst(server, chunk));
+            if (m_members.contributors.Test(server, chunk))
+            {
+                AddTo(*sum, MakeFirst(server, chunk));
+            }
         }
         m_truths[chunk] = sum;
     }
@@ -225,7 +244,7 @@ AllReduceData::FindWrong(const std::function<bool(NodeId)>& isChecked) const
         for (ChunkId chunk = 0; isChecked(server) && chunk < m_roots.size(); ++chunk)
         {
             const auto& sum = m_holdings[std::size_t{server} * m_roots.size() + chunk].sum;
-            if (!sum || sum != m_truths[chunk])
+            if (m_members.receivers.Test(server, chunk) && (!sum || sum != m_truths[chunk]))
             {
                 return "server " + std::to_string(server) +
                        (sum ? " has a wrong sum of chunk " : " lacks the sum of chunk ") +

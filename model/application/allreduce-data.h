@@ -8,6 +8,7 @@
 #include "allreduce-transport.h"
 
 #include "ns3/allreduce-workload.h"
+#include "ns3/collective.h"
 
 #include <cstdint>
 #include <functional>
@@ -23,11 +24,12 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief The numbers of an AllReduce: what every server really holds of every chunk.
+ * @brief The numbers of an AllReduce, or another collective: what every server really holds of
+ * every chunk.
  *
  * A chunk is a vector of 64-bit integers that are added modulo 2^64; if its size is not a multiple
- * of eight bytes the last integer is shorter and added modulo a smaller power of two. Every server
- * begins with pseudo-random numbers. Whether a move is allowed is for AllReduceState to say.
+ * of eight bytes the last integer is shorter and added modulo a smaller power of two. Contributors
+ * begin with pseudo-random numbers. Whether a move is allowed is for AllReduceState to say.
  *
  * Sums that have been found to be right are kept once for all servers, so that the memory needed
  * does not grow with their number.
@@ -46,11 +48,11 @@ class AllReduceData
     };
 
     /**
-     * @param roots by chunk: its root server
+     * @param collective what is to be summed where
      * @param nServers number of servers
      * @param chunkBytes by chunk: its size
      */
-    AllReduceData(std::vector<NodeId> roots, uint32_t nServers, std::vector<uint64_t> chunkBytes);
+    AllReduceData(Collective collective, uint32_t nServers, std::vector<uint64_t> chunkBytes);
 
     /**
      * A workload begins.
@@ -85,7 +87,8 @@ class AllReduceData
 
     /**
      * @param isChecked says which servers to look at
-     * @return which of them lacks which sum or has a wrong one; "" if all is right
+     * @return which of them lacks which sum that it is to receive, or has a wrong one; "" if all
+     * is right
      */
     std::string FindWrong(const std::function<bool(NodeId)>& isChecked) const;
 
@@ -115,6 +118,7 @@ class AllReduceData
     void SetSum(NodeId server, ChunkId chunk, const Bytes& data);
 
     std::vector<NodeId> m_roots;                        //!< by chunk
+    ChunkMembers m_members;                             //!< who contributes and receives
     uint32_t m_nServers;                                //!< number of servers
     std::vector<uint64_t> m_chunkBytes;                 //!< by chunk
     std::vector<Holding> m_holdings;                    //!< [server][chunk]

@@ -66,10 +66,10 @@ AllReduceSession::DescribeObstacle() const
     {
         return "several ranks: " + std::to_string(m_iterations) + " iterations, expected 1";
     }
-    if (m_bytes < m_roots.size())
+    if (m_bytes < m_collective.GetNChunks())
     {
         return "several ranks: " + std::to_string(m_bytes) + " bytes in " +
-               std::to_string(m_roots.size()) + " chunks, expected a byte in each";
+               std::to_string(m_collective.GetNChunks()) + " chunks, expected a byte in each";
     }
     if (m_scheduler->GetPlan().empty())
     {

@@ -155,12 +155,12 @@ void
 AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
                         Ptr<AllReduceScheduler> scheduler,
                         Ptr<AllReduceTransport> transport,
-                        std::vector<NodeId> roots)
+                        Collective collective)
 {
     m_network = network;
     m_scheduler = scheduler;
     m_transport = transport;
-    m_roots = std::move(roots);
+    m_collective = std::move(collective);
     m_dispatcher = std::make_unique<WorkloadDispatcher>(network->GetTopology(), !UsesMessages());
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
@@ -250,7 +250,7 @@ AllReduceSession::NoteStopped(NodeId server)
 uint64_t
 AllReduceSession::GetChunkBytes(ChunkId chunk) const
 {
-    return allreduce::GetChunkBytes(m_bytes, m_roots.size(), chunk);
+    return allreduce::GetChunkBytes(m_bytes, m_collective.GetNChunks(), chunk);
 }
 
 void
@@ -269,9 +269,9 @@ AllReduceSession::BeginAllReduce()
         m_bytes = m_sequence[m_durations.size()];
     }
     const Topology& topology = m_network->GetTopology();
-    m_state.emplace(topology, m_roots);
+    m_state.emplace(topology, m_collective);
     m_state->SetLinksShared(m_sync == DEPENDENCY);
-    m_ledger = std::make_unique<ContributionLedger>(topology, m_roots);
+    m_ledger = std::make_unique<ContributionLedger>(topology, m_collective);
     m_prover->Restart();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
     {
@@ -280,14 +280,14 @@ AllReduceSession::BeginAllReduce()
     }
     if (m_verifyData)
     {
-        std::vector<uint64_t> sizes(m_roots.size());
-        for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+        std::vector<uint64_t> sizes(m_collective.GetNChunks());
+        for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
         {
             sizes[chunk] = GetChunkBytes(chunk);
         }
-        m_data.emplace(m_roots, topology.GetNServers(), std::move(sizes));
+        m_data.emplace(m_collective, topology.GetNServers(), std::move(sizes));
     }
-    m_nSums.assign(topology.GetNServers(), 0);
+    CountLacking();
     m_roundTimes.clear();
     m_roundDurations.clear();
     m_firstRound = 0;
@@ -298,6 +298,23 @@ AllReduceSession::BeginAllReduce()
     m_lastArrival = m_begin;
     m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
     GoOn();
+}
+
+void
+AllReduceSession::CountLacking()
+{
+    const uint32_t nServers = m_network->GetTopology().GetNServers();
+    m_nSums = m_state->GetNMissing();
+    m_nLacking.assign(nServers, m_collective.GetNChunks());
+    for (NodeId server = 0; server < nServers && !m_collective.IsOfAll(); ++server)
+    {
+        m_nLacking[server] = 0;
+        for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+        {
+            m_nLacking[server] +=
+                m_state->IsReceiver(server, chunk) && !m_state->GetFinals().Test(server, chunk);
+        }
+    }
 }
 
 void
@@ -887,18 +904,18 @@ AllReduceSession::Finish(const Flight& flight, const Bytes& data)
             m_data->MakeFinal(chunk);
         }
         m_applications[target]->NoteReduced(chunk);
-        NoteServerProgress(target);
+        NoteServerProgress(target, chunk);
     }
     else if (flight.flow.kind == WorkloadKind::BROADCAST)
     {
-        NoteServerProgress(target);
+        NoteServerProgress(target, chunk);
     }
 }
 
 void
-AllReduceSession::NoteServerProgress(NodeId server)
+AllReduceSession::NoteServerProgress(NodeId server, ChunkId chunk)
 {
-    if (++m_nSums[server] == m_roots.size())
+    if (m_state->IsReceiver(server, chunk) && --m_nLacking[server] == 0)
     {
         m_applications[server]->NoteDone(Simulator::Now() - m_begin);
     }
@@ -1221,8 +1238,7 @@ AllReduceSession::GetProgress() const
     {
         return m_isFinished ? 1 : 0;
     }
-    const double all = static_cast<double>(m_state->GetNChunks()) * m_nSums.size();
-    return 1 - m_state->GetNMissing() / all;
+    return m_nSums == 0 ? 1 : 1 - static_cast<double>(m_state->GetNMissing()) / m_nSums;
 }
 
 Ptr<AllReduceTransport>

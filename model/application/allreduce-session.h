@@ -138,12 +138,12 @@ class AllReduceSession : public Object
      * @param network where
      * @param scheduler who chooses the workloads
      * @param transport what carries them
-     * @param roots the root of each chunk
+     * @param collective what is to be summed where; roots alone: an AllReduce of all servers
      */
     void Setup(Ptr<AllReduceNetwork> network,
                Ptr<AllReduceScheduler> scheduler,
                Ptr<AllReduceTransport> transport,
-               std::vector<NodeId> roots);
+               Collective collective);
 
     /**
      * Run AllReduces of different sizes, as a training iteration has them, in the place of
@@ -296,7 +296,8 @@ class AllReduceSession : public Object
     void NoteDelivered(TransferId transfer, const Bytes& data);
     void LandArrived();
     void Finish(const Flight& flight, const Bytes& data);
-    void NoteServerProgress(NodeId server);
+    void CountLacking();
+    void NoteServerProgress(NodeId server, ChunkId chunk);
     void NoteLinkChanged(LinkId link, bool isUp);
     void AbortFlightsOver(LinkId link);
     void NoteRoundBegun(uint32_t round);
@@ -337,7 +338,7 @@ class AllReduceSession : public Object
     Ptr<AllReduceNetwork> m_network;                   //!< where
     Ptr<AllReduceScheduler> m_scheduler;               //!< who chooses workloads
     Ptr<AllReduceTransport> m_transport;               //!< what carries them
-    std::vector<NodeId> m_roots;                       //!< by chunk
+    Collective m_collective;                           //!< what is to be summed where
     std::vector<AllReduceApplication*> m_applications; //!< by server
     uint32_t m_nReady{0};                              //!< servers that are
 
@@ -356,7 +357,8 @@ class AllReduceSession : public Object
     std::vector<bool> m_isReleased;                   //!< by server: may begin the round
     std::vector<std::vector<uint32_t>> m_held;        //!< by server: granted, not released
     bool m_isHalted{false};                           //!< the rounds were cut short
-    std::vector<uint32_t> m_nSums;                    //!< by server: final sums it has
+    std::vector<uint32_t> m_nLacking;                 //!< by server: sums that it is to receive
+    uint64_t m_nSums{0};                              //!< sums that all were to receive
     TransferId m_nextTransfer{0};                     //!< its name
     uint32_t m_firstRound{0};                         //!< number of the dispatcher's first round
     std::vector<RoundTimes> m_roundTimes;             //!< by round

@@ -30,16 +30,26 @@ constexpr uint64_t FEW_WORKLOADS = 20'000;
 
 /// @return how many workloads a plan has at least
 uint64_t
-CountLeastWorkloads(const Topology& topology, uint64_t chunksPerServer)
+CountLeastWorkloads(const Collective& collective, uint64_t nServers)
 {
-    const uint64_t nServers = topology.GetNServers();
-    return 2 * nServers * chunksPerServer * (nServers - 1);
+    if (collective.IsOfAll())
+    {
+        return 2 * collective.GetNChunks() * (nServers - 1);
+    }
+    uint64_t count = 0;
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        count += collective.sets[collective.contributors[chunk]].size() - 1 +
+                 collective.sets[collective.receivers[chunk]].size() - 1;
+    }
+    return count;
 }
 
 } // namespace
 
 ChunkChoice
 ChooseChunks(const Topology& topology,
+             const CollectiveMaker& makeCollective,
              const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
              const AllReduceTransport& transport,
              uint32_t mtu,
@@ -51,10 +61,11 @@ ChooseChunks(const Topology& topology,
         ChunkChoice choice;
         choice.chunksPerServer = chunksPerServer;
         choice.scheduler = makeScheduler();
-        const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
         const PlanningProgress part =
             progress.GetPart(0, 1, std::to_string(chunksPerServer) + " chunks per server");
-        choice.plan = Plan(*choice.scheduler, AllReduceState(topology, roots), part);
+        choice.plan = Plan(*choice.scheduler,
+                           AllReduceState(topology, makeCollective(chunksPerServer)),
+                           part);
         part.Show("predicting its time", 0);
         choice.predictedSeconds =
             PredictSeconds(topology, transport, mtu, choice.plan, bytes, hasBarriers);
@@ -64,7 +75,8 @@ ChooseChunks(const Topology& topology,
     };
     const uint32_t nPorts = ComputeMeanPorts(topology);
     ChunkChoice best = tryOut(nPorts);
-    const double enough = NEAR_IDEAL * ComputeIdealTime(topology, best.plan.roots, bytes).volume;
+    const double enough =
+        NEAR_IDEAL * ComputeIdealTime(topology, best.plan.collective, bytes).volume;
     const auto improve = [&](uint32_t chunksPerServer) {
         ChunkChoice other = tryOut(chunksPerServer);
         const bool isBetter = other.predictedSeconds < best.predictedSeconds;
@@ -78,7 +90,8 @@ ChooseChunks(const Topology& topology,
     uint32_t nInVain = 0;
     for (uint32_t times = 2; times <= MOST_TIMES; times *= 2)
     {
-        const uint64_t nWorkloads = CountLeastWorkloads(topology, times * nPorts);
+        const uint64_t nWorkloads =
+            CountLeastWorkloads(makeCollective(times * nPorts), topology.GetNServers());
         if (best.predictedSeconds <= enough || nWorkloads > MOST_WORKLOADS ||
             (nInVain >= 2 && nWorkloads > FEW_WORKLOADS))
         {

@@ -26,6 +26,9 @@ struct ChunkChoice
     double predictedSeconds{0};        //!< see PredictSeconds
 };
 
+/// Makes a collective with a number of chunks per server.
+using CollectiveMaker = std::function<Collective(uint32_t)>;
+
 /**
  * @ingroup allreduce
  *
@@ -39,16 +42,18 @@ struct ChunkChoice
  * for which it would have more than 20,000 if more chunks were no better twice in a row.
  *
  * @param topology the network
+ * @param makeCollective what is to be summed where, for a number of chunks per server
  * @param makeScheduler makes a scheduler for each plan
  * @param transport how data is cut into frames; it need not be open
  * @param mtu largest packet on the links
- * @param bytes size of the gradient
+ * @param bytes size of all chunks
  * @param hasBarriers whether all wait for each other between rounds
  * @param progress where it is said how far the present plan has come
  * @return the choice
  * @throws InputError if the scheduler cannot plan
  */
 ChunkChoice ChooseChunks(const Topology& topology,
+                         const CollectiveMaker& makeCollective,
                          const std::function<Ptr<AllReduceScheduler>()>& makeScheduler,
                          const AllReduceTransport& transport,
                          uint32_t mtu,

@@ -291,7 +291,7 @@ PredictSeconds(const Topology& topology,
                uint64_t bytes,
                bool hasBarriers)
 {
-    WorkloadTimes times(topology, transport, mtu, schedule.roots.size(), bytes);
+    WorkloadTimes times(topology, transport, mtu, schedule.collective.GetNChunks(), bytes);
     if (!hasBarriers)
     {
         return DispatchPredictor(times).Predict(schedule.rounds);

@@ -38,8 +38,8 @@ class ChakraExporter
         : m_schedule(schedule),
           m_bytes(bytes),
           m_records(topology.GetNServers()),
-          m_makers(topology.GetNServers() * schedule.roots.size(), OWN),
-          m_sums(topology.GetNServers(), schedule.roots)
+          m_makers(topology.GetNServers() * schedule.collective.GetNChunks(), OWN),
+          m_sums(topology.GetNServers(), schedule.collective.roots)
     {
         for (const WorkloadList& round : schedule.rounds)
         {
@@ -132,7 +132,7 @@ class ChakraExporter
     /// @return the node that made what a server has of a chunk, not counting what is kept apart
     uint32_t& GetMaker(NodeId server, ChunkId chunk)
     {
-        return m_makers[server * m_schedule.roots.size() + chunk];
+        return m_makers[server * m_schedule.collective.GetNChunks() + chunk];
     }
 
     ChakraNode MakeNode(uint64_t id, const Record& record) const
@@ -148,7 +148,8 @@ class ChakraExporter
                 node.dataDeps.push_back(dep);
             }
         }
-        const uint64_t bytes = GetChunkBytes(m_bytes, m_schedule.roots.size(), record.chunk);
+        const uint64_t bytes =
+            GetChunkBytes(m_bytes, m_schedule.collective.GetNChunks(), record.chunk);
         const std::string what = " chunk " + std::to_string(record.chunk);
         if (record.type == ChakraType::COMPUTE)
         {
@@ -196,10 +197,14 @@ ExportChakra(const Topology& topology,
                   " workloads: Chakra traces have tags for at most ",
                   MOST_WORKLOADS);
     }
-    if (bytes < schedule.roots.size())
+    if (!schedule.collective.IsOfAll())
+    {
+        FailInput("Chakra traces: a collective of groups, expected an AllReduce of all servers");
+    }
+    if (bytes < schedule.collective.GetNChunks())
     {
         FailInput("schedule of ",
-                  schedule.roots.size(),
+                  schedule.collective.GetNChunks(),
                   " chunks: a Chakra trace of ",
                   bytes,
                   " bytes would have empty messages, expected at least one byte for each chunk");

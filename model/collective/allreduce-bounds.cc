@@ -7,12 +7,15 @@
 #include "bottleneck-text.h"
 #include "head-tail-bound.h"
 #include "reduce-growth.h"
+#include "server-flow.h"
 #include "server-hops.h"
 
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -22,21 +25,13 @@ namespace
 
 /// Refuse what no schedule exists for.
 void
-CheckInput(const Topology& topology, const std::vector<NodeId>& chunkRoots)
+CheckInput(const Topology& topology, const Collective& collective)
 {
     const uint32_t nServers = topology.GetNServers();
-    for (std::size_t chunk = 0; chunk < chunkRoots.size(); ++chunk)
+    const std::string fault = collective.roots.empty() ? "" : FindFault(collective, topology);
+    if (!fault.empty())
     {
-        if (chunkRoots[chunk] >= nServers)
-        {
-            FailInput(topology.GetName(),
-                      ": chunk ",
-                      chunk,
-                      " has root ",
-                      chunkRoots[chunk],
-                      ", expected a server below ",
-                      nServers);
-        }
+        FailInput(topology.GetName(), ": ", fault);
     }
     if (nServers > 0)
     {
@@ -48,6 +43,66 @@ CheckInput(const Topology& topology, const std::vector<NodeId>& chunkRoots)
                       ": server 0 and server ",
                       lost - hops.begin(),
                       " cannot reach each other, expected all servers to be connected");
+        }
+    }
+}
+
+/// @return by node: whether a chunk can come there from its root if nobody else may relay
+std::vector<bool>
+FindReach(const Topology& topology, NodeId root, const std::vector<bool>& mayHold)
+{
+    std::vector<bool> isReached(topology.GetNNodes(), false);
+    std::vector<NodeId> queue{root};
+    isReached[root] = true;
+    for (std::size_t i = 0; i < queue.size(); ++i)
+    {
+        for (const Topology::Port& port : topology.GetPorts(queue[i]))
+        {
+            const bool mayPass = !topology.IsServer(port.neighbor) || mayHold[port.neighbor];
+            if (mayPass && !isReached[port.neighbor])
+            {
+                isReached[port.neighbor] = true;
+                queue.push_back(port.neighbor);
+            }
+        }
+    }
+    return isReached;
+}
+
+/// Refuse groups that need relays which they may not have.
+void
+CheckGroupsConnected(const Topology& topology, const Collective& collective)
+{
+    std::set<std::pair<uint32_t, uint32_t>> done; // contributors, receivers
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        const uint32_t contributors = collective.contributors[chunk];
+        const uint32_t receivers = collective.receivers[chunk];
+        if (!done.insert({contributors, receivers}).second)
+        {
+            continue;
+        }
+        std::vector<NodeId> servers = collective.sets[contributors];
+        servers.insert(servers.end(),
+                       collective.sets[receivers].begin(),
+                       collective.sets[receivers].end());
+        std::vector<bool> mayHold(topology.GetNServers(), false);
+        for (const NodeId server : servers)
+        {
+            mayHold[server] = true;
+        }
+        const auto isReached = FindReach(topology, collective.roots[chunk], mayHold);
+        for (const NodeId server : servers)
+        {
+            if (!isReached[server])
+            {
+                FailInput(topology.GetName(),
+                          ": server ",
+                          server,
+                          " cannot reach server ",
+                          collective.roots[chunk],
+                          " over servers of its group, expected relays to be allowed");
+            }
         }
     }
 }
@@ -106,6 +161,87 @@ MakeHopBound(const ReduceGrowth& growth, const std::vector<uint64_t>& nChunks)
     return {"hops", rounds, "root " + std::to_string(farthest)};
 }
 
+/// @return what a bound by sides is about
+std::string
+DescribeCut(const Topology& topology, const CutBound& cut)
+{
+    std::ostringstream text;
+    if (cut.nSides > 1)
+    {
+        text << cut.nSides << " parts of the network";
+    }
+    else
+    {
+        std::vector<NodeId> servers;
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            if (cut.side[server] != NO_SIDE)
+            {
+                servers.push_back(server);
+            }
+        }
+        text << "the border of " << DescribeServers(servers);
+    }
+    text << ": " << cut.crossings << " workloads over a width of " << cut.width;
+    return text.str();
+}
+
+LowerBound
+MakeCutBound(const Topology& topology, const CutBound& cut)
+{
+    return {"cut", (cut.crossings + cut.width - 1) / cut.width, DescribeCut(topology, cut)};
+}
+
+/// @return the hops to the farthest server of a set
+uint32_t
+FindFarthest(const std::vector<uint32_t>& hops, const std::vector<NodeId>& set)
+{
+    uint32_t farthest = 0;
+    for (const NodeId server : set)
+    {
+        farthest = std::max(farthest, hops[server]);
+    }
+    return farthest;
+}
+
+LowerBound
+MakeGroupHopBound(const Topology& topology, const Collective& collective)
+{
+    LowerBound best{"hops", 0, ""};
+    std::vector<std::vector<uint32_t>> hops(topology.GetNServers());
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        const NodeId root = collective.roots[chunk];
+        if (hops[root].empty())
+        {
+            hops[root] = ComputeServerHops(topology, {root});
+        }
+        const uint64_t rounds =
+            FindFarthest(hops[root], collective.sets[collective.contributors[chunk]]) +
+            FindFarthest(hops[root], collective.sets[collective.receivers[chunk]]);
+        if (rounds > best.rounds)
+        {
+            best = {"hops", rounds, "root " + std::to_string(root)};
+        }
+    }
+    return best;
+}
+
+LowerBounds
+ComputeGroupBounds(const Topology& topology, const Collective& collective)
+{
+    if (!collective.mayRelay)
+    {
+        CheckGroupsConnected(topology, collective);
+    }
+    const std::vector<int64_t> capacities = GetCapacities(topology);
+    LowerBounds bounds;
+    bounds.cut = FindBestCut(topology, collective, {capacities.begin(), capacities.end()});
+    bounds.all.push_back(MakeCutBound(topology, bounds.cut));
+    bounds.all.push_back(MakeGroupHopBound(topology, collective));
+    return bounds;
+}
+
 } // namespace
 
 const LowerBound&
@@ -117,20 +253,24 @@ LowerBounds::GetBest() const
 }
 
 LowerBounds
-ComputeLowerBounds(const Topology& topology, const std::vector<NodeId>& chunkRoots)
+ComputeLowerBounds(const Topology& topology, const Collective& collective)
 {
-    CheckInput(topology, chunkRoots);
+    CheckInput(topology, collective);
+    if (!collective.IsOfAll())
+    {
+        return ComputeGroupBounds(topology, collective);
+    }
     LowerBounds bounds;
-    if (topology.GetNServers() < 2 || chunkRoots.empty())
+    if (topology.GetNServers() < 2 || collective.roots.empty())
     {
         bounds.all.push_back({"prices", 0, "nothing to do"});
         bounds.prices.prices.resize(topology.GetNLinks(), 0);
         return bounds;
     }
-    const std::vector<uint64_t> nChunks = CountChunks(topology, chunkRoots);
+    const std::vector<uint64_t> nChunks = CountChunks(topology, collective.roots);
     const ReduceGrowth growth(topology);
     bounds.prices = FindLinkPrices(topology);
-    bounds.all.push_back(MakePriceBound(topology, bounds.prices, chunkRoots.size()));
+    bounds.all.push_back(MakePriceBound(topology, bounds.prices, collective.GetNChunks()));
     bounds.all.push_back(MakeHeadTailBound(topology, growth, nChunks, bounds.prices));
     bounds.all.push_back(MakeHopBound(growth, nChunks));
     return bounds;

@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_BOUNDS_H
 #define ALLREDUCE_BOUNDS_H
 
+#include "collective.h"
+#include "cut-bound.h"
 #include "link-prices.h"
 
 #include "ns3/allreduce-topology.h"
@@ -20,17 +22,18 @@ namespace ns3::allreduce
 /// A number of rounds that no schedule can beat.
 struct LowerBound
 {
-    std::string name;       //!< "prices", "head-tail" or "hops"
+    std::string name;       //!< "prices", "head-tail", "hops" or "cut"
     uint64_t rounds{0};     //!< no schedule takes fewer
     std::string bottleneck; //!< what it is about, in words
 };
 
 /// @ingroup allreduce
-/// All lower bounds of one AllReduce.
+/// All lower bounds of one collective.
 struct LowerBounds
 {
     std::vector<LowerBound> all; //!< never empty
-    PriceBound prices;           //!< the proof of "prices", for CheckPrices
+    PriceBound prices;           //!< the proof of "prices", if there is such a bound
+    CutBound cut;                //!< the proof of "cut", if there is such a bound
 
     /// @return the largest; of equal ones the first
     const LowerBound& GetBest() const;
@@ -57,17 +60,25 @@ struct LowerBounds
  *   needs F(r) rounds to reach all servers. F(r) is at least the number of workloads, one after
  *   another, from the farthest server, and more where few ports must take in many contributions.
  *
+ * These are the bounds of an AllReduce of all servers. A collective of groups has two:
+ *
+ * - **cut**: T >= crossings / width for sides of the network, see CutBound and FindBestCut.
+ *
+ * - **hops**: for every chunk, the workloads one after another from the farthest contributor to the
+ *   root, and from there to the farthest receiver.
+ *
  * Rounds are whole, so each bound is rounded up.
  *
  * They make no claim about algorithms in which several servers finish the same sum by themselves,
  * such as recursive doubling without a root.
  *
  * @param topology the network
- * @param chunkRoots by chunk: its root server
+ * @param collective what is to be summed where; roots alone: an AllReduce of all servers
  * @return the bounds
- * @throws InputError if two servers cannot reach each other or a root is not a server
+ * @throws InputError if two servers cannot reach each other, over relays that are allowed, or the
+ * collective has a fault
  */
-LowerBounds ComputeLowerBounds(const Topology& topology, const std::vector<NodeId>& chunkRoots);
+LowerBounds ComputeLowerBounds(const Topology& topology, const Collective& collective);
 
 } // namespace ns3::allreduce
 

@@ -6,6 +6,7 @@
 #define ALLREDUCE_SCHEDULE_H
 
 #include "allreduce-workload.h"
+#include "collective.h"
 
 #include "ns3/allreduce-topology.h"
 
@@ -35,11 +36,12 @@ MakeRoundRange(const std::vector<WorkloadList>& rounds, std::size_t first = 0)
 /**
  * @ingroup allreduce
  *
- * @brief A plan for a whole AllReduce on some network: its rounds, in order.
+ * @brief A plan for a whole AllReduce, or another collective, on some network: its rounds, in
+ * order.
  */
 struct AllReduceSchedule
 {
-    std::vector<NodeId> roots;        //!< the root of each chunk
+    Collective collective;            //!< what is to be summed where
     std::vector<WorkloadList> rounds; //!< the workloads of each round
 
     /// @return the number of workloads in all rounds

@@ -9,6 +9,7 @@
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ns3::allreduce
 {
@@ -33,42 +34,43 @@ enum class AllReduceState::Fault
     COPY_WITH_CONTRIBUTORS,
     NOT_FINAL,
     ALREADY_THERE,
+    MAY_NOT_RELAY,
 };
 
-AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roots)
+AllReduceState::AllReduceState(const Topology& topology, Collective collective)
     : m_topology(&topology),
-      m_roots(std::move(roots)),
+      m_collective(std::move(collective)),
       m_isDown(topology.GetNLinks(), false),
       m_used(topology.GetNDirectedLinks(), 0),
-      m_partials(topology.GetNServers(), m_roots.size()),
-      m_own(topology.GetNServers(), m_roots.size()),
-      m_touched(topology.GetNServers(), m_roots.size()),
-      m_finals(topology.GetNServers(), m_roots.size()),
-      m_expected(topology.GetNServers(), m_roots.size()),
-      m_nUnits(m_roots.size(), topology.GetNServers()),
-      m_nHolders(m_roots.size(), 0),
-      m_isFinal(m_roots.size(), false),
-      m_nMissing(uint64_t{topology.GetNServers()} * m_roots.size())
+      m_touched(topology.GetNServers(), GetNChunks()),
+      m_finals(topology.GetNServers(), GetNChunks()),
+      m_expected(topology.GetNServers(), GetNChunks()),
+      m_nUnits(GetNChunks(), topology.GetNServers()),
+      m_nLacking(GetNChunks(), topology.GetNServers()),
+      m_isFinal(GetNChunks(), false)
 {
-    if (m_roots.empty())
+    const std::string fault = allreduce::FindFault(m_collective, topology);
+    if (!fault.empty())
     {
-        FailInput("no chunks, expected 1 or more");
+        FailInput(fault);
     }
-    for (const NodeId root : m_roots)
-    {
-        if (!topology.IsServer(root))
-        {
-            FailInput("chunk root ", root, " is not a server of ", topology.GetName());
-        }
-    }
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    ChunkMembers members(m_collective, topology.GetNServers());
+    if (!m_collective.IsOfAll())
     {
         for (ChunkId chunk = 0; chunk < GetNChunks(); ++chunk)
         {
-            m_partials.Set(server, chunk);
-            m_own.Set(server, chunk);
+            const auto& receivers = m_collective.sets[m_collective.receivers[chunk]];
+            const bool isRootAmong =
+                std::binary_search(receivers.begin(), receivers.end(), m_collective.roots[chunk]);
+            m_nUnits[chunk] = m_collective.sets[m_collective.contributors[chunk]].size();
+            m_nLacking[chunk] = receivers.size() + !isRootAmong;
         }
+        m_receivers = std::move(members.receivers);
+        m_mayHold = std::move(members.mayHold);
     }
+    m_nMissing = std::accumulate(m_nLacking.begin(), m_nLacking.end(), uint64_t{0});
+    m_own = members.contributors;
+    m_partials = std::move(members.contributors);
     for (ChunkId chunk = 0; chunk < GetNChunks(); ++chunk)
     {
         MakeFinalIfComplete(chunk);
@@ -76,9 +78,9 @@ AllReduceState::AllReduceState(const Topology& topology, std::vector<NodeId> roo
 }
 
 AllReduceState
-AllReduceState::MakeReduced(const Topology& topology, std::vector<NodeId> roots)
+AllReduceState::MakeReduced(const Topology& topology, Collective collective)
 {
-    AllReduceState state(topology, std::move(roots));
+    AllReduceState state(topology, std::move(collective));
     state.m_partials = BitMatrix(topology.GetNServers(), state.GetNChunks());
     state.m_own = state.m_partials;
     for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
@@ -99,13 +101,25 @@ AllReduceState::GetTopology() const
 uint32_t
 AllReduceState::GetNChunks() const
 {
-    return m_roots.size();
+    return m_collective.GetNChunks();
+}
+
+const Collective&
+AllReduceState::GetCollective() const
+{
+    return m_collective;
 }
 
 const std::vector<NodeId>&
 AllReduceState::GetRoots() const
 {
-    return m_roots;
+    return m_collective.roots;
+}
+
+const BitMatrix&
+AllReduceState::GetMayHold() const
+{
+    return m_mayHold;
 }
 
 uint32_t
@@ -173,10 +187,10 @@ AllReduceState::IsFinal(ChunkId chunk) const
     return m_isFinal[chunk];
 }
 
-uint32_t
-AllReduceState::GetNHolders(ChunkId chunk) const
+bool
+AllReduceState::IsEverywhere(ChunkId chunk) const
 {
-    return m_nHolders[chunk];
+    return m_nLacking[chunk] == 0;
 }
 
 uint64_t
@@ -320,6 +334,8 @@ AllReduceState::FindFault(const Workload& workload) const
         return "the sender does not hold the final sum";
     case Fault::ALREADY_THERE:
         return "the receiver has the final sum or is about to";
+    case Fault::MAY_NOT_RELAY:
+        return "the receiver takes no part in the chunk, and may not relay";
     }
     return "";
 }
@@ -338,6 +354,10 @@ AllReduceState::FindDataFault(const Workload& workload) const
     {
         return Fault::UNKNOWN_CHUNK;
     }
+    if (!MayHold(workload.GetTarget(), chunk))
+    {
+        return Fault::MAY_NOT_RELAY;
+    }
     if (workload.kind == WorkloadKind::BROADCAST)
     {
         if (!workload.contributors.empty())
@@ -354,7 +374,7 @@ AllReduceState::FindDataFault(const Workload& workload) const
     {
         return Fault::CHUNK_FINAL;
     }
-    if (workload.GetSource() == m_roots[chunk])
+    if (workload.GetSource() == m_collective.roots[chunk])
     {
         return Fault::FROM_ROOT;
     }
@@ -559,13 +579,13 @@ AllReduceState::MakeFinalIfComplete(ChunkId chunk)
     {
         return;
     }
-    const NodeId root = m_roots[chunk];
+    const NodeId root = m_collective.roots[chunk];
     m_isFinal[chunk] = true;
     m_own.Clear(root, chunk);
     m_partials.Clear(root, chunk);
     m_finals.Set(root, chunk);
     m_expected.Set(root, chunk);
-    m_nHolders[chunk] = 1;
+    --m_nLacking[chunk];
     --m_nMissing;
 }
 
@@ -578,10 +598,13 @@ AllReduceState::Finish(FlightId id)
     if (flight.kind == WorkloadKind::BROADCAST)
     {
         m_finals.Set(flight.target, flight.chunk);
-        ++m_nHolders[flight.chunk];
-        --m_nMissing;
+        if (IsReceiver(flight.target, flight.chunk))
+        {
+            --m_nLacking[flight.chunk];
+            --m_nMissing;
+        }
     }
-    else if (flight.contributors.empty() || flight.target == m_roots[flight.chunk])
+    else if (flight.contributors.empty() || flight.target == m_collective.roots[flight.chunk])
     {
         MergeInto(flight.target, flight.chunk);
         MakeFinalIfComplete(flight.chunk);

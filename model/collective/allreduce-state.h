@@ -7,6 +7,7 @@
 
 #include "allreduce-workload.h"
 #include "bit-matrix.h"
+#include "collective.h"
 
 #include "ns3/allreduce-topology.h"
 
@@ -22,11 +23,12 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief How far an AllReduce has come, and what its rules allow next.
+ * @brief How far an AllReduce, or another collective, has come, and what its rules allow next.
  *
- * Every server begins with a contribution to every chunk. A reduce moves what its sender holds of
- * a chunk and merges it into what its receiver holds; when all contributions are merged at the
- * chunk's root the sum there is final, and broadcasts copy it. What has been merged cannot be
+ * The contributors of a chunk, in an AllReduce all servers, begin with a contribution to it. A
+ * reduce moves what its sender holds of a chunk and merges it into what its receiver holds; when
+ * all contributions are merged at the chunk's root the sum there is final, and broadcasts copy it
+ * to the chunk's receivers. What has been merged cannot be
  * taken apart again. A reduce that names contributors moves only these, and they stay apart from
  * what the receiver holds until they are sent on by a plain reduce or reach the root.
  *
@@ -41,29 +43,54 @@ class AllReduceState
     using FlightId = uint32_t;
 
     /**
-     * The beginning of an AllReduce.
+     * The beginning of a collective.
      *
      * @param topology the network, which must outlive the state
-     * @param roots the root of each chunk
-     * @throws InputError if a root is not a server, or there are no chunks
+     * @param collective what is to be summed where; roots alone: an AllReduce of all servers
+     * @throws InputError if it is none of this network
      */
-    AllReduceState(const Topology& topology, std::vector<NodeId> roots);
+    AllReduceState(const Topology& topology, Collective collective);
 
     /**
-     * The middle of an AllReduce: every chunk's contributions have all been merged at its root.
+     * The middle of a collective: every chunk's contributions have all been merged at its root.
      *
      * @param topology the network, which must outlive the state
-     * @param roots the root of each chunk
+     * @param collective what is to be summed where
      * @return the state from which only broadcasts are left
      */
-    static AllReduceState MakeReduced(const Topology& topology, std::vector<NodeId> roots);
+    static AllReduceState MakeReduced(const Topology& topology, Collective collective);
 
     /// @return the network
     const Topology& GetTopology() const;
     /// @return the number of chunks
     uint32_t GetNChunks() const;
+    /// @return what is to be summed where
+    const Collective& GetCollective() const;
     /// @return the root of each chunk
     const std::vector<NodeId>& GetRoots() const;
+
+    /**
+     * @param server a server
+     * @param chunk a chunk
+     * @return whether the server is to have the chunk's sum in the end
+     */
+    bool IsReceiver(NodeId server, ChunkId chunk) const
+    {
+        return m_collective.IsOfAll() || m_receivers.Test(server, chunk);
+    }
+
+    /**
+     * @param server a server
+     * @param chunk a chunk
+     * @return whether the server may have a part of the chunk or its sum
+     */
+    bool MayHold(NodeId server, ChunkId chunk) const
+    {
+        return m_mayHold.GetNColumns() == 0 || m_mayHold.Test(server, chunk);
+    }
+
+    /// @return [server][chunk]: see MayHold; no columns: all may
+    const BitMatrix& GetMayHold() const;
     /// @return how many rounds have ended
     uint32_t GetRound() const;
 
@@ -127,14 +154,14 @@ class AllReduceState
 
     /**
      * @param chunk a chunk
-     * @return how many servers hold its final sum
+     * @return whether all its receivers hold its final sum
      */
-    uint32_t GetNHolders(ChunkId chunk) const;
+    bool IsEverywhere(ChunkId chunk) const;
 
-    /// @return how many pairs of a server and a chunk lack the final sum
+    /// @return how many pairs of a chunk and a receiver of it lack the final sum
     uint64_t GetNMissing() const;
 
-    /// @return whether every server holds every final sum
+    /// @return whether all receivers hold the final sums
     bool IsDone() const;
 
     /// @return whether nothing has happened yet and all links are up
@@ -245,7 +272,9 @@ class AllReduceState
     void DropEndedFlights();
 
     const Topology* m_topology;       //!< the network
-    std::vector<NodeId> m_roots;      //!< by chunk
+    Collective m_collective;          //!< what is to be summed where
+    BitMatrix m_receivers;            //!< [server][chunk]; no columns: all are
+    BitMatrix m_mayHold;              //!< [server][chunk]; no columns: all may
     uint32_t m_round{0};              //!< rounds that have ended
     bool m_areLinksShared{false};     //!< see SetLinksShared
     std::vector<bool> m_isDown;       //!< by link
@@ -256,9 +285,9 @@ class AllReduceState
     BitMatrix m_finals;               //!< [server][chunk]: holds the final sum
     BitMatrix m_expected;             //!< [server][chunk]: holds it or soon will
     std::vector<uint32_t> m_nUnits;   //!< by chunk: partial sums there are, in flight or not
-    std::vector<uint32_t> m_nHolders; //!< by chunk: servers with the final sum
+    std::vector<uint32_t> m_nLacking; //!< by chunk: receivers without the final sum
     std::vector<bool> m_isFinal;      //!< by chunk
-    uint64_t m_nMissing;              //!< pairs without the final sum
+    uint64_t m_nMissing{0};           //!< see GetNMissing
     uint64_t m_fingerprint{0};        //!< see GetFingerprint
     std::vector<Flight> m_flights;    //!< by id
     std::vector<DirectedLinkId> m_flightLinks;                   //!< links of the flights

@@ -5,7 +5,6 @@
 #include "contribution-ledger.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace ns3::allreduce
@@ -19,24 +18,51 @@ constexpr NodeId NOBODY = ContributionLedger::IN_FLIGHT - 1;
 
 } // namespace
 
-ContributionLedger::ContributionLedger(const Topology& topology, std::vector<NodeId> roots)
+ContributionLedger::ContributionLedger(const Topology& topology, Collective collective)
     : m_topology(&topology),
-      m_roots(std::move(roots)),
+      m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
-      m_units(m_roots.size() * m_nServers),
+      m_units(m_collective.roots.size() * m_nServers, NOBODY),
       m_isApart(m_units.size(), false),
-      m_finals(m_roots.size(), m_nServers),
-      m_isFinal(m_roots.size(), false),
-      m_nMissing(m_units.size()),
+      m_finals(m_collective.roots.size(), m_nServers),
+      m_isFinal(m_collective.roots.size(), false),
       m_isDown(topology.GetNLinks(), false)
 {
-    for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+    if (m_collective.IsOfAll())
     {
-        const auto first = m_units.begin() + GetIndex(chunk, 0);
-        std::iota(first, first + m_nServers, 0);
+        m_nMissing = m_units.size();
+    }
+    else
+    {
+        m_receivers = BitMatrix(m_collective.roots.size(), m_nServers);
+    }
+    for (ChunkId chunk = 0; chunk < m_collective.roots.size(); ++chunk)
+    {
+        BeginChunk(chunk);
         NoteIfFinal(chunk);
     }
     m_holders = m_units;
+}
+
+void
+ContributionLedger::BeginChunk(ChunkId chunk)
+{
+    const auto first = m_units.begin() + GetIndex(chunk, 0);
+    if (m_collective.IsOfAll())
+    {
+        std::iota(first, first + m_nServers, 0);
+        return;
+    }
+    for (const NodeId server : m_collective.sets[m_collective.contributors[chunk]])
+    {
+        first[server] = server;
+    }
+    for (const NodeId server : m_collective.sets[m_collective.receivers[chunk]])
+    {
+        m_receivers.Set(chunk, server);
+    }
+    m_receivers.Set(chunk, m_collective.roots[chunk]);
+    m_nMissing += m_receivers.CountRow(chunk);
 }
 
 std::size_t
@@ -51,10 +77,22 @@ ContributionLedger::GetTopology() const
     return *m_topology;
 }
 
-const std::vector<NodeId>&
-ContributionLedger::GetRoots() const
+const Collective&
+ContributionLedger::GetCollective() const
 {
-    return m_roots;
+    return m_collective;
+}
+
+bool
+ContributionLedger::Contributes(ChunkId chunk, NodeId server) const
+{
+    return m_units[GetIndex(chunk, server)] != NOBODY;
+}
+
+bool
+ContributionLedger::Receives(ChunkId chunk, NodeId server) const
+{
+    return m_collective.IsOfAll() || m_receivers.Test(chunk, server);
 }
 
 ContributionLedger::EntryId
@@ -69,7 +107,7 @@ ContributionLedger::Begin(const Workload& workload)
     {
         entry.hasFinal = HasFinal(entry.chunk, entry.source);
     }
-    else if (entry.source != m_roots[entry.chunk])
+    else if (entry.source != m_collective.roots[entry.chunk])
     {
         TakeUnits(workload, entry);
     }
@@ -81,7 +119,7 @@ void
 ContributionLedger::TakeUnits(const Workload& workload, Entry& entry)
 {
     const NodeRange& named = workload.contributors;
-    entry.staysApart = !named.empty() && entry.target != m_roots[entry.chunk];
+    entry.staysApart = !named.empty() && entry.target != m_collective.roots[entry.chunk];
     for (NodeId unit = 0; unit < m_nServers; ++unit)
     {
         NodeId& holder = m_holders[GetIndex(entry.chunk, unit)];
@@ -173,7 +211,7 @@ ContributionLedger::Land(ChunkId chunk, NodeId unit, NodeId server, bool isApart
 void
 ContributionLedger::GiveFinal(ChunkId chunk, NodeId server)
 {
-    m_nMissing -= !m_finals.Test(chunk, server);
+    m_nMissing -= Receives(chunk, server) && !m_finals.Test(chunk, server);
     m_finals.Set(chunk, server);
 }
 
@@ -182,10 +220,14 @@ ContributionLedger::NoteIfFinal(ChunkId chunk)
 {
     const auto first = m_units.begin() + GetIndex(chunk, 0);
     // The root's unit never moves: if there is only one, it is there.
-    if (std::adjacent_find(first, first + m_nServers, std::not_equal_to<>()) == first + m_nServers)
+    const NodeId unitOfRoot = first[m_collective.roots[chunk]];
+    const bool isOne = std::all_of(first, first + m_nServers, [unitOfRoot](NodeId unit) {
+        return unit == unitOfRoot || unit == NOBODY;
+    });
+    if (isOne)
     {
         m_isFinal[chunk] = true;
-        GiveFinal(chunk, m_roots[chunk]);
+        GiveFinal(chunk, m_collective.roots[chunk]);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "allreduce-workload.h"
 #include "bit-matrix.h"
+#include "collective.h"
 
 #include "ns3/allreduce-topology.h"
 
@@ -20,8 +21,8 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Writes down where every contribution of an AllReduce is: what a verifier has to know to
- * prove a rest.
+ * @brief Writes down where every contribution of an AllReduce, or another collective, is: what a
+ * verifier has to know to prove a rest.
  *
  * It is told which workloads begin, arrive and are lost, and shares no rule with AllReduceState.
  * Until a chunk is final each contribution to it is in one partial sum, a *unit*, which is held by
@@ -46,17 +47,31 @@ class ContributionLedger
     };
 
     /**
-     * The beginning of an AllReduce, all links up.
+     * The beginning of a collective, all links up.
      *
      * @param topology the network, which must outlive the ledger
-     * @param roots the root of each chunk, all of them servers
+     * @param collective what is to be summed where, without a fault
      */
-    ContributionLedger(const Topology& topology, std::vector<NodeId> roots);
+    ContributionLedger(const Topology& topology, Collective collective);
 
     /// @return the network
     const Topology& GetTopology() const;
-    /// @return the root of each chunk
-    const std::vector<NodeId>& GetRoots() const;
+    /// @return what is to be summed where
+    const Collective& GetCollective() const;
+
+    /**
+     * @param chunk a chunk
+     * @param server a server
+     * @return whether it contributes
+     */
+    bool Contributes(ChunkId chunk, NodeId server) const;
+
+    /**
+     * @param chunk a chunk
+     * @param server a server
+     * @return whether it is to have the sum
+     */
+    bool Receives(ChunkId chunk, NodeId server) const;
 
     /**
      * A workload begins.
@@ -105,7 +120,7 @@ class ContributionLedger
 
     /**
      * @param chunk a chunk
-     * @param contributor a server
+     * @param contributor a server that contributes
      * @return where its contribution is; at the root when the chunk is final
      */
     Whereabouts Find(ChunkId chunk, NodeId contributor) const;
@@ -123,7 +138,7 @@ class ContributionLedger
      */
     bool HasFinal(ChunkId chunk, NodeId server) const;
 
-    /// @return whether every server has every sum
+    /// @return whether all receivers have the sums
     bool IsDone() const;
 
   private:
@@ -140,6 +155,7 @@ class ContributionLedger
     };
 
     std::size_t GetIndex(ChunkId chunk, NodeId server) const;
+    void BeginChunk(ChunkId chunk);
     bool IsWithin(ChunkId chunk, NodeId unit, const NodeRange& contributors) const;
     void TakeUnits(const Workload& workload, Entry& entry);
     void Merge(ChunkId chunk, NodeId from, NodeId into);
@@ -148,14 +164,15 @@ class ContributionLedger
     void NoteIfFinal(ChunkId chunk);
 
     const Topology* m_topology;                    //!< the network
-    std::vector<NodeId> m_roots;                   //!< by chunk
+    Collective m_collective;                       //!< what is to be summed where
     uint32_t m_nServers;                           //!< number of servers
-    std::vector<NodeId> m_units;                   //!< [chunk][contributor]: its unit
+    std::vector<NodeId> m_units;                   //!< [chunk][server]: its contribution's unit
     std::vector<NodeId> m_holders;                 //!< [chunk][unit]: who has it
     std::vector<bool> m_isApart;                   //!< [chunk][unit]
     BitMatrix m_finals;                            //!< [chunk][server]: has the final sum
     std::vector<bool> m_isFinal;                   //!< by chunk
-    uint64_t m_nMissing;                           //!< pairs without the final sum
+    BitMatrix m_receivers;                         //!< [chunk][server]; no columns: all are
+    uint64_t m_nMissing{0};                        //!< pairs of receivers without the final sum
     std::vector<bool> m_isDown;                    //!< by link
     uint32_t m_nDown{0};                           //!< links that are down
     uint64_t m_nEnded{0};                          //!< workloads that have arrived

@@ -5,11 +5,15 @@
 #include "ideal-time.h"
 
 #include "allreduce-schedule.h"
+#include "cut-bound.h"
 #include "link-prices.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <queue>
+#include <set>
+#include <tuple>
 
 namespace ns3::allreduce
 {
@@ -19,12 +23,17 @@ namespace
 
 /// @return seconds for which the links are busy with a gradient, at least
 double
-ComputeVolume(const Topology& topology, uint64_t bytes)
+ComputeVolume(const Topology& topology, const Collective& collective, uint64_t bytes)
 {
     std::vector<uint64_t> rates;
     for (const Link& link : topology.GetLinks())
     {
         rates.push_back(link.rateBps);
+    }
+    if (!collective.IsOfAll())
+    {
+        const CutBound cut = FindBestCut(topology, collective, rates);
+        return 8.0 * (bytes / collective.GetNChunks()) * cut.crossings / cut.width;
     }
     const PriceBound bound = FindLinkPrices(topology, rates);
     return 8.0 * bytes * bound.treePrice / bound.widthPrice;
@@ -112,25 +121,43 @@ FindLeastDelay(const Topology& topology)
     return least;
 }
 
+/// @return the longest way to a server of a set
+double
+FindLongest(const std::vector<double>& seconds, const std::vector<NodeId>& servers)
+{
+    double longest = 0;
+    for (const NodeId server : servers)
+    {
+        longest = std::max(longest, seconds[server]);
+    }
+    return longest;
+}
+
 /// @return see IdealTime::latency
 double
-ComputeLatency(const Topology& topology, const std::vector<NodeId>& chunkRoots, uint64_t bytes)
+ComputeLatency(const Topology& topology, const Collective& collective, uint64_t bytes)
 {
     QuickestWays ways(topology);
-    std::vector<bool> isDone(topology.GetNServers(), false);
+    std::vector<NodeId> all(topology.GetNServers());
+    std::iota(all.begin(), all.end(), 0);
+    std::set<std::tuple<NodeId, uint32_t, uint32_t>> done; // root, contributors, receivers
     double longest = 0;
-    // Of the chunks with the same root the first is the largest.
-    for (std::size_t chunk = 0; chunk < std::min<uint64_t>(chunkRoots.size(), bytes); ++chunk)
+    // Of the chunks with the same root and sets the first is the largest.
+    const uint32_t nChunks = collective.GetNChunks();
+    for (std::size_t chunk = 0; chunk < std::min<uint64_t>(nChunks, bytes); ++chunk)
     {
-        const NodeId root = chunkRoots[chunk];
-        if (!isDone[root])
+        const NodeId root = collective.roots[chunk];
+        const bool isOfAll = collective.IsOfAll();
+        const uint32_t contributors = isOfAll ? 0 : collective.contributors[chunk];
+        const uint32_t receivers = isOfAll ? 0 : collective.receivers[chunk];
+        if (done.insert({root, contributors, receivers}).second)
         {
-            isDone[root] = true;
-            const double bits = 8.0 * GetChunkBytes(bytes, chunkRoots.size(), chunk);
+            const double bits = 8.0 * GetChunkBytes(bytes, nChunks, chunk);
             const std::vector<double>& seconds = ways.Find(root, bits);
-            longest = std::max(
-                longest,
-                2 * *std::max_element(seconds.begin(), seconds.begin() + topology.GetNServers()));
+            longest =
+                std::max(longest,
+                         FindLongest(seconds, isOfAll ? all : collective.sets[contributors]) +
+                             FindLongest(seconds, isOfAll ? all : collective.sets[receivers]));
         }
     }
     return longest;
@@ -139,17 +166,18 @@ ComputeLatency(const Topology& topology, const std::vector<NodeId>& chunkRoots, 
 } // namespace
 
 IdealTime
-ComputeIdealTime(const Topology& topology, const std::vector<NodeId>& chunkRoots, uint64_t bytes)
+ComputeIdealTime(const Topology& topology, const Collective& collective, uint64_t bytes)
 {
     IdealTime ideal;
     if (topology.GetNServers() < 2 || bytes == 0)
     {
         return ideal;
     }
-    ideal.volume = ComputeVolume(topology, bytes) + FindLeastDelay(topology);
-    ideal.latency = ComputeLatency(topology, chunkRoots, bytes);
+    ideal.volume = ComputeVolume(topology, collective, bytes) + FindLeastDelay(topology);
+    ideal.latency = ComputeLatency(topology, collective, bytes);
     ideal.seconds = std::max(ideal.volume, ideal.latency);
-    ideal.bottleneck = ideal.latency > ideal.volume ? "hops" : "prices";
+    const std::string ofVolume = collective.IsOfAll() ? "prices" : "cut";
+    ideal.bottleneck = ideal.latency > ideal.volume ? "hops" : ofVolume;
     return ideal;
 }
 

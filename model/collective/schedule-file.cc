@@ -53,6 +53,29 @@ WriteRound(const WorkloadList& round, std::ostream& out)
     out << "]";
 }
 
+/// Writes who contributes and receives, unless all do.
+void
+WriteMembers(const Collective& collective, std::ostream& out)
+{
+    if (collective.IsOfAll())
+    {
+        return;
+    }
+    out << ",\n \"groups\": {\"sets\": [";
+    const char* separator = "";
+    for (const std::vector<NodeId>& set : collective.sets)
+    {
+        out << separator;
+        WriteList(set, out);
+        separator = ", ";
+    }
+    out << "],\n  \"contributors\": ";
+    WriteList(collective.contributors, out);
+    out << ",\n  \"receivers\": ";
+    WriteList(collective.receivers, out);
+    out << ",\n  \"relay\": \"" << (collective.mayRelay ? "all" : "none") << "\"}";
+}
+
 /// Reads the parts of a schedule and says where it is when something is wrong.
 class ScheduleReader
 {
@@ -71,9 +94,13 @@ class ScheduleReader
         return object.at(key);
     }
 
-    std::vector<uint32_t> GetNumbers(const nlohmann::json& object, const char* key) const
+    std::vector<uint32_t> GetMember(const nlohmann::json& object, const char* key) const
     {
-        const nlohmann::json& list = Get(object, key);
+        return GetNumbers(Get(object, key), key);
+    }
+
+    std::vector<uint32_t> GetNumbers(const nlohmann::json& list, const char* key) const
+    {
         std::vector<uint32_t> numbers;
         if (!list.is_array())
         {
@@ -84,6 +111,38 @@ class ScheduleReader
             numbers.push_back(GetNumber(item, key));
         }
         return numbers;
+    }
+
+    /// Read who contributes and receives, if that is there.
+    void ReadMembers(const nlohmann::json& json, Collective& collective) const
+    {
+        if (!json.contains("groups"))
+        {
+            return;
+        }
+        const nlohmann::json& groups = json.at("groups");
+        const nlohmann::json& sets = Get(groups, "sets");
+        if (!sets.is_array())
+        {
+            FailInput(m_where, ": \"sets\" is not a list");
+        }
+        for (const auto& set : sets)
+        {
+            collective.sets.push_back(GetNumbers(set, "sets"));
+        }
+        collective.contributors = GetNumbers(Get(groups, "contributors"), "contributors");
+        collective.receivers = GetNumbers(Get(groups, "receivers"), "receivers");
+        const nlohmann::json& relay = Get(groups, "relay");
+        if (relay != "all" && relay != "none")
+        {
+            FailInput(m_where, ": relay is ", Shorten(relay), ", expected \"all\" or \"none\"");
+        }
+        collective.mayRelay = relay == "all";
+        if (collective.contributors.empty())
+        {
+            FailInput(m_where, ": \"contributors\" is empty, expected one for each chunk");
+        }
+        CheckKeys(groups, {"sets", "contributors", "receivers", "relay"}, m_where);
     }
 
     WorkloadList ReadRound(const nlohmann::json& list)
@@ -123,7 +182,7 @@ class ScheduleReader
                       Shorten(kind),
                       ", expected \"reduce\" or \"broadcast\"");
         }
-        const Path path = GetNumbers(json, "path");
+        const Path path = GetMember(json, "path");
         if (path.size() > std::numeric_limits<uint16_t>::max())
         {
             FailInput(m_where, ": a path of ", path.size(), " nodes");
@@ -131,7 +190,7 @@ class ScheduleReader
         std::vector<NodeId> contributors;
         if (json.contains("contributors"))
         {
-            contributors = GetNumbers(json, "contributors");
+            contributors = GetMember(json, "contributors");
         }
         CheckKeys(json, {"chunk", "kind", "path", "contributors"}, m_where);
         round.Add(chunk,
@@ -164,7 +223,8 @@ WriteSchedule(const Topology& topology, const AllReduceSchedule& schedule, std::
 {
     out << R"({"format": "allreduce-schedule", "version": 1,)"
         << "\n \"topology\": " << TopologyToJson(topology) << ",\n \"chunk_roots\": ";
-    WriteList(schedule.roots, out);
+    WriteList(schedule.collective.roots, out);
+    WriteMembers(schedule.collective, out);
     out << ",\n \"rounds\": [";
     for (std::size_t i = 0; i < schedule.rounds.size(); ++i)
     {
@@ -192,7 +252,8 @@ ReadSchedule(std::istream& in, const std::string& source)
                   ", expected \"allreduce-schedule\" version 1");
     }
     ScheduleFile file{ReadTopology(reader.Get(json, "topology"), source), {}};
-    file.schedule.roots = reader.GetNumbers(json, "chunk_roots");
+    file.schedule.collective.roots = reader.GetMember(json, "chunk_roots");
+    reader.ReadMembers(json, file.schedule.collective);
     const nlohmann::json& rounds = reader.Get(json, "rounds");
     if (!rounds.is_array())
     {
@@ -205,7 +266,7 @@ ReadSchedule(std::istream& in, const std::string& source)
         file.schedule.rounds.push_back(roundReader.ReadRound(round));
     }
     CheckKeys(json,
-              {"format", "version", "topology", "chunk_roots", "rounds"},
+              {"format", "version", "topology", "chunk_roots", "groups", "rounds"},
               "schedule file " + source);
     return file;
 }

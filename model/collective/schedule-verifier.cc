@@ -230,10 +230,9 @@ class ChunkReplay
             for (; place != end && place->round == round; ++place)
             {
                 const Workload workload = m_rounds[round].Get(place->workload);
-                const bool isGood = workload.kind == WorkloadKind::REDUCE
-                                        ? SendPartial(workload, *place)
-                                        : SendFinal(workload, *place);
-                if (!isGood)
+                if (!MayTakePart(workload.GetTarget(), *place) ||
+                    !(workload.kind == WorkloadKind::REDUCE ? SendPartial(workload, *place)
+                                                            : SendFinal(workload, *place)))
                 {
                     return;
                 }
@@ -297,8 +296,9 @@ class ChunkReplay
     void Begin(ChunkId chunk)
     {
         m_chunk = chunk;
-        m_root = m_start.GetRoots()[chunk];
+        m_root = m_start.GetCollective().roots[chunk];
         m_isFinal = m_start.IsFinal(chunk);
+        m_nContributors = 0;
         m_hasFinal.resize(m_nServers);
         m_held.resize(m_nServers);
         m_nHeld.assign(m_nServers, 0);
@@ -306,7 +306,11 @@ class ChunkReplay
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             m_hasFinal[server] = m_start.HasFinal(chunk, server);
-            FindSum(m_start.Find(chunk, server)).Add(server);
+            if (m_start.Contributes(chunk, server))
+            {
+                FindSum(m_start.Find(chunk, server)).Add(server);
+                ++m_nContributors;
+            }
         }
         for (NodeId server = 0; server < m_nServers; ++server)
         {
@@ -328,6 +332,17 @@ class ChunkReplay
             parts[slot].isApart = where.isApart;
         }
         return parts[slot];
+    }
+
+    bool MayTakePart(NodeId target, Place place)
+    {
+        if (m_start.GetCollective().mayRelay || m_start.Contributes(m_chunk, target) ||
+            m_start.Receives(m_chunk, target))
+        {
+            return true;
+        }
+        m_violation.Note(place, "server ", target, " takes no part in the chunk, nor may it relay");
+        return false;
     }
 
     bool SendPartial(const Workload& workload, Place place)
@@ -502,7 +517,7 @@ class ChunkReplay
         {
             m_hasFinal[target] = true;
         }
-        if (!m_isFinal && hasRootMore && m_held[m_root][0].Count() == m_nServers)
+        if (!m_isFinal && hasRootMore && m_held[m_root][0].Count() == m_nContributors)
         {
             m_isFinal = true;
             m_hasFinal[m_root] = true;
@@ -515,7 +530,7 @@ class ChunkReplay
         {
             for (NodeId server = 0; server < m_nServers; ++server)
             {
-                if (!m_held[m_root][0].Has(server))
+                if (m_start.Contributes(m_chunk, server) && !m_held[m_root][0].Has(server))
                 {
                     m_violation.NoteAtEnd("the contribution of server ",
                                           server,
@@ -527,13 +542,16 @@ class ChunkReplay
                 }
             }
         }
-        const auto lacking = std::find(m_hasFinal.begin(), m_hasFinal.end(), false);
-        if (lacking != m_hasFinal.end())
+        for (NodeId server = 0; server < m_nServers; ++server)
         {
-            m_violation.NoteAtEnd("server ",
-                                  lacking - m_hasFinal.begin(),
-                                  " is left without the sum of chunk ",
-                                  m_chunk);
+            if (!m_hasFinal[server] && m_start.Receives(m_chunk, server))
+            {
+                m_violation.NoteAtEnd("server ",
+                                      server,
+                                      " is left without the sum of chunk ",
+                                      m_chunk);
+                return;
+            }
         }
     }
 
@@ -544,6 +562,7 @@ class ChunkReplay
     FirstViolation& m_violation;                    //!< where violations go
     ChunkId m_chunk{0};                             //!< the chunk that is replayed
     NodeId m_root{0};                               //!< its root
+    uint32_t m_nContributors{0};                    //!< how many contribute to it
     bool m_isFinal{false};                          //!< the root has all contributions
     std::vector<std::vector<Sum>> m_held;           //!< by server: its partial sums
     std::vector<uint32_t> m_nHeld;                  //!< by server: how many at the start
@@ -595,26 +614,6 @@ class PlacesByChunk
     std::vector<Place> m_places;   //!< the places
 };
 
-/// @return whether there are chunks and every root is a server
-bool
-CheckRoots(const Topology& topology, const std::vector<NodeId>& roots, FirstViolation& violation)
-{
-    if (roots.empty())
-    {
-        violation.NoteAtEnd("the schedule has no chunks");
-        return false;
-    }
-    for (const NodeId root : roots)
-    {
-        if (!topology.IsServer(root))
-        {
-            violation.NoteAtEnd("chunk root ", root, " is not a server");
-            return false;
-        }
-    }
-    return true;
-}
-
 /// @return whether every workload's chunk has a root
 bool
 CheckChunks(RoundRange rounds, std::size_t nChunks, FirstViolation& violation)
@@ -644,7 +643,7 @@ Verify(const ContributionLedger& start, RoundRange rounds, RoundsEnd end)
         violation.NoteAtEnd(start.GetNInFlight(), " workloads were in flight at the start");
         return violation.Get();
     }
-    const std::size_t nChunks = start.GetRoots().size();
+    const std::size_t nChunks = start.GetCollective().GetNChunks();
     if (!CheckChunks(rounds, nChunks, violation))
     {
         return violation.Get();
@@ -671,11 +670,13 @@ Verify(const Topology& topology, const AllReduceSchedule& schedule)
 {
     const RoundRange rounds = MakeRoundRange(schedule.rounds);
     FirstViolation violation(rounds);
-    if (!CheckRoots(topology, schedule.roots, violation))
+    const std::string fault = FindFault(schedule.collective, topology);
+    if (!fault.empty())
     {
+        violation.NoteAtEnd(fault);
         return violation.Get();
     }
-    return Verify(ContributionLedger(topology, schedule.roots), rounds, RoundsEnd::DONE);
+    return Verify(ContributionLedger(topology, schedule.collective), rounds, RoundsEnd::DONE);
 }
 
 } // namespace ns3::allreduce

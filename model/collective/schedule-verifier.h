@@ -21,7 +21,7 @@ class ContributionLedger;
 /// What the verifier found.
 struct Verdict
 {
-    bool isCorrect{true};    //!< every server ends with every true sum, and no rule was broken
+    bool isCorrect{true};    //!< receivers end with the true sums, and no rule was broken
     uint32_t round{0};       //!< if not: the round (counted from 0) of the first violation
     std::size_t workload{0}; //!< and the workload in it
     std::string reason;      //!< and what is wrong, in a line that names round and workload
@@ -35,7 +35,8 @@ struct Verdict
  *
  * Checked are the paths and capacities of every round, and for every chunk that nothing is sent
  * that is not there at the beginning of the round, that no contribution is counted twice, taken
- * out of a sum or lost, and that in the end every server has the sum of all.
+ * out of a sum or lost, that nobody relays who may not, and that in the end every receiver has the
+ * sum of all contributors.
  *
  * @param topology the network
  * @param schedule the schedule
@@ -47,7 +48,7 @@ Verdict Verify(const Topology& topology, const AllReduceSchedule& schedule);
 /// How rounds must end.
 enum class RoundsEnd
 {
-    DONE, //!< every server has every sum
+    DONE, //!< all receivers have the sums
     OPEN  //!< anywhere: more rounds may follow
 };
 

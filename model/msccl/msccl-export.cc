@@ -202,8 +202,8 @@ class MscclExporter
   public:
     MscclExporter(const Topology& topology, const AllReduceSchedule& schedule)
         : m_schedule(schedule),
-          m_gpus(topology.GetNServers(), GpuWriter(schedule.roots.size())),
-          m_sums(topology.GetNServers(), schedule.roots)
+          m_gpus(topology.GetNServers(), GpuWriter(schedule.collective.GetNChunks())),
+          m_sums(topology.GetNServers(), schedule.collective.roots)
     {
     }
 
@@ -327,16 +327,20 @@ WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ost
     {
         FailInput("no MSCCL program for a schedule that is not correct: ", verdict.reason);
     }
-    if (schedule.roots.size() > MSCCL_MAX_CHUNKS)
+    if (!schedule.collective.IsOfAll())
+    {
+        FailInput("MSCCL XML: a collective of groups, expected an AllReduce of all servers");
+    }
+    if (schedule.collective.GetNChunks() > MSCCL_MAX_CHUNKS)
     {
         FailInput("schedule of ",
-                  schedule.roots.size(),
+                  schedule.collective.GetNChunks(),
                   " chunks: an MSCCL program has at most ",
                   MSCCL_MAX_CHUNKS);
     }
     MscclProgram program;
     program.name = "allreduce on " + topology.GetName();
-    program.nChunks = schedule.roots.size();
+    program.nChunks = schedule.collective.GetNChunks();
     program.gpus = MscclExporter(topology, schedule).Run();
     WriteMscclProgram(program, out);
 }

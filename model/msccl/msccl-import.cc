@@ -722,7 +722,7 @@ class MscclRun
     AllReduceSchedule MakeSchedule() const
     {
         AllReduceSchedule schedule;
-        schedule.roots = m_memory.GetRoots();
+        schedule.collective.roots = m_memory.GetRoots();
         for (const auto& pieces : m_rounds)
         {
             WorkloadList round;

@@ -275,6 +275,10 @@ PlanRestByPolicies(const AllReduceState& state,
         PlanByMirroring(state, [&](const BroadcastProblem& broadcast) {
             return plan(MakeBroadcast(broadcast));
         });
+    if (!state.GetCollective().IsOfAll())
+    {
+        return mirrored;
+    }
     std::vector<WorkloadList> forwards = plan(MakeForward(state, MakeOutline(state, mirrored)));
     return forwards.size() < mirrored.size() ? forwards : mirrored;
 }

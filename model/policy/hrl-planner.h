@@ -45,7 +45,8 @@ std::vector<WorkloadList> PlanFromMiddle(const Topology& topology,
  * @ingroup allreduce
  *
  * Plan what is left of an AllReduce: mirrored, all reduces before the first broadcast; then on the
- * flow-trees of that plan forwards, reduces and broadcasts together. The shorter plan is taken.
+ * flow-trees of that plan forwards, reduces and broadcasts together. The shorter plan is taken. For
+ * groups it is the first.
  *
  * @param state any state in which no workload is in flight
  * @param weights of the policies

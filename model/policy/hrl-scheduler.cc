@@ -4,11 +4,13 @@
 
 #include "hrl-scheduler.h"
 
+#include "group-planner.h"
 #include "hrl-planner.h"
 #include "plan-outline.h"
 #include "policy-checkpoint.h"
 #include "policy-rollout.h"
 
+#include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
 #include "ns3/log.h"
 #include "ns3/parallel-for.h"
@@ -53,7 +55,8 @@ HrlScheduler::GetTypeId()
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("Middles",
                           "A plan is made from so many middles, where that is quick, for plans of "
-                          "other lengths; the shortest is taken. 0: from one that has no cores.",
+                          "other lengths; the shortest is taken. 0: from one that has no cores. "
+                          "For groups: how often it is tried.",
                           UintegerValue(48),
                           MakeUintegerAccessor(&HrlScheduler::m_middles),
                           MakeUintegerChecker<uint32_t>())
@@ -104,6 +107,11 @@ HrlScheduler::NextRound(const AllReduceState& state)
     if (!m_isOnline || state.IsDone())
     {
         return PlannedScheduler::NextRound(state);
+    }
+    if (!state.GetCollective().IsOfAll())
+    {
+        FailInput("hrl chooses rounds one by one for AllReduces of all servers, expected no other "
+                  "collective and no groups with Online");
     }
     UpdateGuide(state);
     return ChooseRound(state, m_guide->outline, *m_weights, m_guide->options);
@@ -157,6 +165,12 @@ HrlScheduler::PlanAll(const AllReduceState& state)
     {
         return PlanRest(state);
     }
+    if (!state.GetCollective().IsOfAll())
+    {
+        return FindShortest([&](const RolloutOptions& options) {
+            return PlanGroupsByPolicies(state, *m_weights, options, m_middles);
+        });
+    }
     return FindShortest([&](const RolloutOptions& options) {
         return PlanFromMiddle(state.GetTopology(),
                               state.GetRoots(),
@@ -165,6 +179,12 @@ HrlScheduler::PlanAll(const AllReduceState& state)
                               m_middles,
                               m_searchEffort);
     });
+}
+
+bool
+HrlScheduler::PlansGroups() const
+{
+    return true;
 }
 
 std::vector<WorkloadList>

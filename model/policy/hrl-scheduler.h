@@ -56,6 +56,7 @@ class HrlScheduler : public PlannedScheduler
 
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
+    bool PlansGroups() const override;
     /// Makes the plan of a sample.
     using RolloutPlanner = std::function<std::vector<WorkloadList>(const RolloutOptions&)>;
 

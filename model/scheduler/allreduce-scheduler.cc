@@ -80,7 +80,7 @@ Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress
     const uint64_t mostRounds = 2 * nServers * nServers * state.GetNChunks() + 1;
     const double nSums = static_cast<double>(nServers) * state.GetNChunks();
     AllReduceSchedule schedule;
-    schedule.roots = state.GetRoots();
+    schedule.collective = state.GetCollective();
     while (!state.IsDone())
     {
         WorkloadList round = scheduler.NextRound(state);

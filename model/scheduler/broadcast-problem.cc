@@ -23,7 +23,8 @@ class RelayFinder
           m_topology(*problem.topology),
           m_receivers(problem.wants),
           m_cameFrom(m_topology.GetNNodes()),
-          m_reached(m_topology.GetNNodes())
+          m_reached(m_topology.GetNNodes()),
+          m_isBarred(m_topology.GetNNodes(), false)
     {
     }
 
@@ -101,6 +102,8 @@ class RelayFinder
         Forget();
         for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
         {
+            m_isBarred[server] =
+                m_problem.mayHold.GetNColumns() > 0 && !m_problem.mayHold.Test(server, chunk);
             if (m_problem.holders.Test(server, chunk))
             {
                 Reach(server, NOBODY);
@@ -208,7 +211,8 @@ class RelayFinder
                   m_topology.Describe(FindLeftOut(chunk)),
                   " over the links of ",
                   m_topology.GetName(),
-                  " that are up");
+                  " that are up",
+                  m_problem.mayHold.GetNColumns() > 0 ? " and servers that may hold it" : "");
     }
 
     /// @return whether the node passes the chunk on without being asked to relay
@@ -242,7 +246,8 @@ class RelayFinder
         {
             const Topology::Port& port = ports[(i + rotation) % ports.size()];
             const DirectedLinkId link = backwards ? Reverse(port.out) : port.out;
-            if (!m_reached[port.neighbor] && m_problem.capacity[link] > 0)
+            if (!m_reached[port.neighbor] && !m_isBarred[port.neighbor] &&
+                m_problem.capacity[link] > 0)
             {
                 Reach(port.neighbor, node);
             }
@@ -255,6 +260,7 @@ class RelayFinder
     std::vector<NodeId> m_queue;       //!< nodes in the order they were reached
     std::vector<NodeId> m_cameFrom;    //!< by node: which one it was reached from
     std::vector<bool> m_reached;       //!< by node
+    std::vector<bool> m_isBarred;      //!< by node: may not hold the chunk
 };
 
 } // namespace

@@ -22,7 +22,8 @@ namespace ns3::allreduce
  *
  * A reduce is the same problem read backwards in time (DESIGN: plan the broadcast, mirror it), so
  * that one planner serves both halves of an AllReduce, from its start or from the middle of it.
- * A server that neither holds nor wants a chunk may relay it: it then receives it all the same.
+ * A server that neither holds nor wants a chunk may relay it, if it may: it then receives it all
+ * the same.
  */
 struct BroadcastProblem
 {
@@ -31,6 +32,7 @@ struct BroadcastProblem
     uint32_t nChunks{0};               //!< number of chunks
     BitMatrix holders;                 //!< [server][chunk]: has it from the start
     BitMatrix wants;                   //!< [server][chunk]: must have it in the end
+    BitMatrix mayHold;                 //!< [server][chunk]: may relay it; no columns: all may
 };
 
 /// @ingroup allreduce

@@ -28,14 +28,21 @@ FixedScheduler::SetSchedule(AllReduceSchedule schedule)
     ForgetPlan();
 }
 
+bool
+FixedScheduler::PlansGroups() const
+{
+    return true;
+}
+
 std::vector<WorkloadList>
 FixedScheduler::PlanAll(const AllReduceState& state)
 {
-    if (state.GetRoots() != m_schedule.roots)
+    if (!(state.GetCollective() == m_schedule.collective))
     {
         FailInput("the schedule is for ",
-                  m_schedule.roots.size(),
-                  " chunks with roots of its own, expected those of the AllReduce, which has ",
+                  m_schedule.collective.GetNChunks(),
+                  " chunks with roots and servers of its own, expected those of the collective, "
+                  "which has ",
                   state.GetNChunks());
     }
     return m_schedule.rounds;

@@ -29,6 +29,7 @@ class FixedScheduler : public PlannedScheduler
 
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
+    bool PlansGroups() const override;
 
     AllReduceSchedule m_schedule; //!< what to hand out
 };

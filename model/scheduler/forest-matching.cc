@@ -74,7 +74,9 @@ class Readiness
         for (uint32_t rank = 0; rank < m_order.tasks.size(); ++rank)
         {
             const uint32_t task = m_order.tasks[rank];
-            if (task % 2 == REDUCE && m_nMissing[task / 2] == 0)
+            const bool isFromRoot = task % 2 == BROADCAST && IsRoot(GetParent(task));
+            if ((task % 2 == REDUCE && m_nMissing[task / 2] == 0) ||
+                (isFromRoot && m_nMissing[GetParent(task)] == 0))
             {
                 first.push_back(rank);
             }
@@ -97,7 +99,7 @@ class Readiness
         {
             return;
         }
-        if (parent % m_nServers == m_order.roots[parent / m_nServers])
+        if (IsRoot(parent))
         {
             SendToChildren(parent, use);
         }
@@ -108,6 +110,11 @@ class Readiness
     }
 
   private:
+    bool IsRoot(uint32_t index) const
+    {
+        return index % m_nServers == m_order.roots[index / m_nServers];
+    }
+
     /// @return the index of the chunk and the server at the upper end of a workload
     uint32_t GetParent(uint32_t task) const
     {

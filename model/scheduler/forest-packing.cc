@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 namespace ns3::allreduce
@@ -42,6 +43,7 @@ class TreeGrower
           m_nTrees(topology.GetNLinks(), 0),
           m_prices(topology.GetNLinks(), 0),
           m_depth(m_nServers),
+          m_isMember(m_nServers, true),
           m_isJoined(m_nServers),
           m_best(topology.GetNNodes()),
           m_last(topology.GetNNodes())
@@ -53,20 +55,36 @@ class TreeGrower
     }
 
     /**
-     * @param root where the tree begins
-     * @param [out] toParent by server: the path to its parent
+     * From now on trees join these servers only.
+     *
+     * @param members the servers
+     * @param mayRelay whether others may be in trees, too, where a way leads over them
+     */
+    void SetMembers(const std::vector<NodeId>& members, bool mayRelay)
+    {
+        m_isMember.assign(m_nServers, false);
+        for (const NodeId server : members)
+        {
+            m_isMember[server] = true;
+        }
+        m_mayRelay = mayRelay;
+    }
+
+    /**
+     * @param root where the tree begins, a member
+     * @param [out] toParent by server: the path to its parent, of those that are in the tree
      */
     void Grow(NodeId root, PathId* toParent)
     {
         Begin(root);
         double price = 0;
-        for (uint32_t nJoined = 1; nJoined < m_nServers; ++nJoined)
+        uint32_t nEdges = 0;
+        const uint32_t nMembers = std::count(m_isMember.begin(), m_isMember.end(), true);
+        for (uint32_t nJoined = 1; nJoined < nMembers; ++nJoined)
         {
-            const NodeId server = FindNextServer(root);
-            price += Join(server, toParent);
-            LeaveServer(server);
+            price += JoinOverRelays(FindNextServer(root), toParent, nEdges);
         }
-        m_edgePrice = price / (m_nServers - 1);
+        m_edgePrice = nEdges > 0 ? price / nEdges : m_edgePrice;
     }
 
     /// @return rounds that the busiest link takes to carry each tree once
@@ -176,8 +194,12 @@ class TreeGrower
         }
         if (!server)
         {
-            const auto apart = std::find(m_isJoined.begin(), m_isJoined.end(), false);
-            FailInput("server ", apart - m_isJoined.begin(), " cannot reach server ", root);
+            NodeId apart = 0;
+            while (m_isJoined[apart] || !m_isMember[apart])
+            {
+                ++apart;
+            }
+            FailInput("server ", apart, " cannot reach server ", root);
         }
         m_mostPrice = std::min(m_mostPrice, server->price * PATIENCE);
         return server->node;
@@ -199,12 +221,25 @@ class TreeGrower
             {
                 Leave(visit.node, visit.price);
             }
+            else if (!m_isMember[visit.node])
+            {
+                PassOver(visit);
+            }
             else if (!m_isJoined[visit.node] && GetPresentPrice(visit.node) <= m_mostPrice)
             {
                 return visit;
             }
         }
         return {};
+    }
+
+    /// Go on from a server that is not to be joined, if it may relay.
+    void PassOver(const Visit& visit)
+    {
+        if (m_mayRelay && !m_isJoined[visit.node])
+        {
+            Leave(visit.node, visit.price + DEPTH_PRICE * m_edgePrice);
+        }
     }
 
     /// @return what it costs to join a server over the path that was found, at present prices
@@ -216,8 +251,31 @@ class TreeGrower
         {
             price += m_prices[m_last[node] / 2];
             node = m_topology.GetSource(m_last[node]);
-        } while (!m_topology.IsServer(node));
+        } while (!m_topology.IsServer(node) || !m_isJoined[node]);
         return price + GetDepthPrice(node);
+    }
+
+    /// Join a server, and first those over which the path leads that was found.
+    /// @param [in,out] nEdges counts how many are joined
+    /// @return the price of the path
+    double JoinOverRelays(NodeId server, PathId* toParent, uint32_t& nEdges)
+    {
+        std::vector<NodeId> way{server};
+        for (NodeId node = server; !m_topology.IsServer(node) || !m_isJoined[node];
+             node = m_topology.GetSource(m_last[node]))
+        {
+            if (m_topology.IsServer(node) && node != server)
+            {
+                way.push_back(node);
+            }
+        }
+        double price = 0;
+        for (; !way.empty(); way.pop_back(), ++nEdges)
+        {
+            price += Join(way.back(), toParent);
+            LeaveServer(way.back());
+        }
+        return price;
     }
 
     /// Join a server over the path that was found. @return the price of the path
@@ -249,6 +307,8 @@ class TreeGrower
     double m_mostPrice{0};               //!< for dearer paths a new search is made
     double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
     std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
+    std::vector<bool> m_isMember;        //!< by server: to be joined
+    bool m_mayRelay{true};               //!< whether others may be joined, too
     std::vector<bool> m_isJoined;        //!< by server: in the tree
     std::vector<double> m_best;          //!< by node: what it costs to get there
     std::vector<DirectedLinkId> m_last;  //!< by node: the last link on the way there
@@ -270,6 +330,7 @@ MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoo
         server = parent;
         up = next;
     }
+    toParent[newRoot] = NO_PATH;
 }
 
 /// @return how many different trees to make
@@ -280,18 +341,35 @@ ChooseNTrees(const Topology& topology, std::size_t nChunks)
     return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK / workPerTree));
 }
 
+/// @return the servers that a chunk's tree joins
+std::vector<NodeId>
+FindMembers(const Collective& collective, ChunkId chunk)
+{
+    const std::vector<NodeId>& contributors = collective.sets[collective.contributors[chunk]];
+    const std::vector<NodeId>& receivers = collective.sets[collective.receivers[chunk]];
+    std::vector<NodeId> members;
+    std::set_union(contributors.begin(),
+                   contributors.end(),
+                   receivers.begin(),
+                   receivers.end(),
+                   std::back_inserter(members));
+    return members;
+}
+
 } // namespace
 
 Forest
 PackForest(const Topology& topology,
-           const std::vector<NodeId>& roots,
+           const Collective& collective,
            const std::vector<ChunkId>& order,
            const PlanningProgress& progress)
 {
+    const std::vector<NodeId>& roots = collective.roots;
     const std::size_t nServers = topology.GetNServers();
-    const std::size_t nTrees = ChooseNTrees(topology, roots.size());
+    const std::size_t nTrees =
+        collective.IsOfAll() ? ChooseNTrees(topology, roots.size()) : roots.size();
     Forest forest(topology);
-    forest.toParent.resize(roots.size() * nServers);
+    forest.toParent.resize(roots.size() * nServers, NO_PATH);
     TreeGrower grower(topology, forest.paths);
     for (std::size_t i = 0; i < order.size(); ++i)
     {
@@ -299,6 +377,10 @@ PackForest(const Topology& topology,
         if (i < nTrees)
         {
             progress.GetPart("tree", i, nTrees).Show("", 0);
+            if (!collective.IsOfAll())
+            {
+                grower.SetMembers(FindMembers(collective, order[i]), collective.mayRelay);
+            }
             grower.Grow(roots[order[i]], tree);
             continue;
         }

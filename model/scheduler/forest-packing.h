@@ -10,12 +10,17 @@
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
+#include "ns3/collective.h"
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+/// Of a root, which has no parent, and of servers that are not in a tree.
+constexpr PathId NO_PATH = std::numeric_limits<PathId>::max();
 
 /**
  * @ingroup allreduce
@@ -31,7 +36,7 @@ struct Forest
     }
 
     PathTable paths;              //!< the edges of the trees
-    std::vector<PathId> toParent; //!< [chunk][server]: path to its parent; none at the root
+    std::vector<PathId> toParent; //!< [chunk][server]: path to its parent, or NO_PATH
     double load{0};               //!< rounds in which the busiest link carries all trees
 };
 
@@ -48,11 +53,15 @@ struct Forest
  * prices rise while a tree grows, because a single tree may pass a link many times, and depth has a
  * price, because every level delays a chunk. Trees are thus near the cheapest, and shallow.
  *
- * In large networks several chunks share a tree, each rooted at its own server: reduce and
- * broadcast together pass each link of a tree once in each direction wherever the root is.
+ * The tree of a chunk joins its contributors and its receivers. Other servers are in it only if a
+ * way to one of these over them is the cheapest.
+ *
+ * In large networks several chunks of all servers share a tree, each rooted at its own server:
+ * reduce and broadcast together pass each link of a tree once in each direction wherever the root
+ * is.
  *
  * @param topology the network
- * @param roots the root of each chunk
+ * @param collective what is to be summed where
  * @param order the chunks in the order in which they are worked on; those that are worked on at
  * the same time get trees that complement each other
  * @param progress where it is said how many trees there are
@@ -60,7 +69,7 @@ struct Forest
  * @throws InputError if two servers cannot reach each other
  */
 Forest PackForest(const Topology& topology,
-                  const std::vector<NodeId>& roots,
+                  const Collective& collective,
                   const std::vector<ChunkId>& order,
                   const PlanningProgress& progress = {});
 

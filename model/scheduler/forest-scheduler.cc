@@ -83,21 +83,30 @@ ForestScheduler::GetTypeId()
     return tid;
 }
 
+bool
+ForestScheduler::PlansGroups() const
+{
+    return true;
+}
+
 std::vector<WorkloadList>
 ForestScheduler::PlanAll(const AllReduceState& state)
 {
     const Topology& topology = state.GetTopology();
-    const std::vector<NodeId>& roots = state.GetRoots();
+    const Collective& collective = state.GetCollective();
     const double shareOfForest = m_searchEffort == 0 ? 1 : 0.5;
-    std::vector<WorkloadList> plan =
-        PlanForest(topology, roots, GetSeed(), m_samples, GetProgress().GetPart(0, shareOfForest));
-    if (m_searchEffort == 0)
+    std::vector<WorkloadList> plan = PlanForest(topology,
+                                                collective,
+                                                GetSeed(),
+                                                m_samples,
+                                                GetProgress().GetPart(0, shareOfForest));
+    if (m_searchEffort == 0 || !collective.IsOfAll())
     {
         return plan;
     }
-    const uint32_t bound = ComputeLowerBounds(topology, roots).GetBest().rounds;
+    const uint32_t bound = ComputeLowerBounds(topology, collective).GetBest().rounds;
     return ShortenBySearch(topology,
-                           roots,
+                           collective.roots,
                            std::move(plan),
                            bound,
                            m_searchEffort,
@@ -107,7 +116,7 @@ ForestScheduler::PlanAll(const AllReduceState& state)
 
 std::vector<WorkloadList>
 PlanForest(const Topology& topology,
-           const std::vector<NodeId>& roots,
+           const Collective& collective,
            uint64_t seed,
            uint32_t nSamples,
            const PlanningProgress& progress)
@@ -123,9 +132,10 @@ PlanForest(const Topology& topology,
     };
     for (uint32_t sample = 0; sample < nSamples; ++sample)
     {
-        const std::vector<ChunkId> order = OrderChunks(roots, seed + sample);
+        const std::vector<ChunkId> order = OrderChunks(collective.roots, seed + sample);
         const PlanningProgress part = progress.GetPart("forest", sample, nSamples);
-        const Forest forest = PackForest(topology, roots, order, part.GetPart(0, SHARE_OF_TREES));
+        const Forest forest =
+            PackForest(topology, collective, order, part.GetPart(0, SHARE_OF_TREES));
         std::size_t work = 0;
         uint64_t matching = 0;
         for (const uint32_t lag : LAGS)
@@ -135,7 +145,7 @@ PlanForest(const Topology& topology,
                 break;
             }
             part.Show("timetable with lag " + std::to_string(lag), SHARE_OF_TREES);
-            ForestTimetable timetable(topology, roots, order, forest, lag);
+            ForestTimetable timetable(topology, collective, order, forest, lag);
             if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
             {
                 ForestTimetable matched = timetable;

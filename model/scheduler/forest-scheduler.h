@@ -19,14 +19,14 @@ namespace ns3::allreduce
  * Plan by packing flow-trees, as ForestScheduler does.
  *
  * @param topology the network, servers connected
- * @param roots the root of each chunk
+ * @param collective what is to be summed where
  * @param seed breaks ties
  * @param nSamples of so many forests the one with the shortest plan is taken
  * @param progress where it is said how far planning has come
  * @return the plan
  */
 std::vector<WorkloadList> PlanForest(const Topology& topology,
-                                     const std::vector<NodeId>& roots,
+                                     const Collective& collective,
                                      uint64_t seed,
                                      uint32_t nSamples,
                                      const PlanningProgress& progress = {});
@@ -49,6 +49,7 @@ class ForestScheduler : public PlannedScheduler
 
   private:
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
+    bool PlansGroups() const override;
 
     uint32_t m_samples{1};      //!< the attribute Samples
     uint64_t m_searchEffort{0}; //!< the attribute SearchEffort

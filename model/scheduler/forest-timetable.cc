@@ -5,8 +5,10 @@
 #include "forest-timetable.h"
 
 #include "forest-matching.h"
+#include "rest-planner.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/allreduce-state.h"
 
 #include <algorithm>
 #include <map>
@@ -58,12 +60,12 @@ GetRoundsFrom(uint32_t round, uint32_t word)
 } // namespace
 
 ForestTimetable::ForestTimetable(const Topology& topology,
-                                 const std::vector<NodeId>& roots,
+                                 Collective collective,
                                  const std::vector<ChunkId>& order,
                                  Forest forest,
                                  uint32_t lag)
     : m_topology(topology),
-      m_roots(roots),
+      m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
       m_paths(std::move(forest.paths)),
       m_load(forest.load),
@@ -81,10 +83,10 @@ ForestTimetable::ForestTimetable(const Topology& topology,
 }
 
 ForestTimetable::ForestTimetable(const Topology& topology,
-                                 const std::vector<NodeId>& roots,
+                                 Collective collective,
                                  const std::vector<WorkloadList>& rounds)
     : m_topology(topology),
-      m_roots(roots),
+      m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
       m_paths(topology),
       m_load(0),
@@ -95,8 +97,8 @@ ForestTimetable::ForestTimetable(const Topology& topology,
       m_last(topology.GetNNodes())
 {
     CheckSize();
-    m_toParent.fill(std::vector<PathId>(roots.size() * m_nServers));
-    m_round.fill(std::vector<uint32_t>(roots.size() * m_nServers));
+    m_toParent.fill(std::vector<PathId>(m_collective.GetNChunks() * m_nServers, NO_PATH));
+    m_round.fill(std::vector<uint32_t>(m_toParent[REDUCE].size()));
     std::map<std::vector<DirectedLinkId>, PathId> known;
     for (uint32_t round = 0; round < rounds.size(); ++round)
     {
@@ -125,9 +127,9 @@ ForestTimetable::ForestTimetable(const Topology& topology,
 void
 ForestTimetable::CheckSize() const
 {
-    if (m_roots.size() * m_nServers > UINT32_MAX / 2)
+    if (m_collective.GetNChunks() * m_nServers > UINT32_MAX / 2)
     {
-        FailInput(m_roots.size(),
+        FailInput(m_collective.GetNChunks(),
                   " chunks on ",
                   m_nServers,
                   " servers: too many for one timetable");
@@ -180,7 +182,8 @@ ForestTimetable::MatchLinks(uint64_t mostWork)
         {
             Mirror();
             SortTasksByRound();
-            work += PlaceByMatching({m_topology, m_roots, m_paths, m_toParent, m_tasks}, m_round);
+            work += PlaceByMatching({m_topology, m_collective.roots, m_paths, m_toParent, m_tasks},
+                                    m_round);
             m_nRounds = FindLastRound() + 1;
         }
         if (m_nRounds < leastRounds)
@@ -216,15 +219,18 @@ ForestTimetable::MakeRounds() const
 {
     std::vector<WorkloadList> rounds(m_nRounds);
     Path nodes;
-    for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+    for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
     {
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            if (server != m_roots[chunk])
+            const uint32_t index = GetIndex(chunk, server);
+            if (m_toParent[REDUCE][index] != NO_PATH)
             {
-                const uint32_t index = GetIndex(chunk, server);
                 m_paths.GetNodes(m_toParent[REDUCE][index], nodes);
                 rounds[m_round[REDUCE][index]].Add(chunk, WorkloadKind::REDUCE, nodes);
+            }
+            if (m_toParent[BROADCAST][index] != NO_PATH)
+            {
                 m_paths.GetNodes(Reverse(m_toParent[BROADCAST][index]), nodes);
                 rounds[m_round[BROADCAST][index]].Add(chunk, WorkloadKind::BROADCAST, nodes);
             }
@@ -234,6 +240,11 @@ ForestTimetable::MakeRounds() const
     {
         round.ShrinkToFit();
     }
+    if (!m_collective.IsOfAll())
+    {
+        // A server that takes a sum from elsewhere may leave a relay without a task.
+        return DropEmptyReduces(AllReduceState(m_topology, m_collective), rounds);
+    }
     return rounds;
 }
 
@@ -241,7 +252,12 @@ void
 ForestTimetable::MakeTasks(const std::vector<ChunkId>& order, uint32_t lag)
 {
     const std::vector<uint32_t> depths = ComputeDepths();
-    const uint32_t depth = *std::max_element(depths.begin(), depths.end());
+    uint32_t depth = 0;
+    for (const uint32_t other : depths)
+    {
+        depth = std::max(depth, other == NEVER ? 0 : other);
+    }
+    PruneTrees();
     const uint32_t nRounds = static_cast<uint32_t>(m_load) + 1;
     std::vector<uint32_t> finalIn(order.size()); // by chunk, with room for what comes before
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -249,10 +265,13 @@ ForestTimetable::MakeTasks(const std::vector<ChunkId>& order, uint32_t lag)
         finalIn[order[i]] = depth * lag + static_cast<uint32_t>(i * m_load / order.size());
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            if (server != m_roots[order[i]])
+            for (const uint32_t half : {REDUCE, BROADCAST})
             {
-                m_tasks.push_back(2 * GetIndex(order[i], server) + REDUCE);
-                m_tasks.push_back(2 * GetIndex(order[i], server) + BROADCAST);
+                const uint32_t index = GetIndex(order[i], server);
+                if (m_toParent[half][index] != NO_PATH)
+                {
+                    m_tasks.push_back(2 * index + half);
+                }
             }
         }
     }
@@ -270,13 +289,13 @@ ForestTimetable::ComputeDepths() const
 {
     std::vector<uint32_t> depths(m_toParent[REDUCE].size(), NEVER);
     std::vector<uint32_t> way;
-    for (ChunkId chunk = 0; chunk < m_roots.size(); ++chunk)
+    for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
     {
-        depths[GetIndex(chunk, m_roots[chunk])] = 0;
+        depths[GetIndex(chunk, m_collective.roots[chunk])] = 0;
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             uint32_t index = GetIndex(chunk, server);
-            for (; depths[index] == NEVER;
+            for (; depths[index] == NEVER && m_toParent[REDUCE][index] != NO_PATH;
                  index = GetIndex(chunk, m_paths.GetTarget(m_toParent[REDUCE][index])))
             {
                 way.push_back(index);
@@ -288,6 +307,48 @@ ForestTimetable::ComputeDepths() const
         }
     }
     return depths;
+}
+
+void
+ForestTimetable::PruneTrees()
+{
+    if (m_collective.IsOfAll())
+    {
+        return;
+    }
+    const ChunkMembers members(m_collective, m_nServers);
+    for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+    {
+        std::vector<bool> contributes(m_nServers);
+        std::vector<bool> receives(m_nServers);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            contributes[server] = members.contributors.Test(server, chunk);
+            receives[server] = members.receivers.Test(server, chunk);
+        }
+        PruneTree(REDUCE, chunk, std::move(contributes));
+        PruneTree(BROADCAST, chunk, std::move(receives));
+    }
+}
+
+void
+ForestTimetable::PruneTree(uint32_t half, ChunkId chunk, std::vector<bool> isNeeded)
+{
+    PathId* const toParent = &m_toParent[half][GetIndex(chunk, 0)];
+    for (NodeId member = 0; member < m_nServers; ++member)
+    {
+        NodeId server = member;
+        while (isNeeded[server] && toParent[server] != NO_PATH &&
+               !isNeeded[m_paths.GetTarget(toParent[server])])
+        {
+            server = m_paths.GetTarget(toParent[server]);
+            isNeeded[server] = true;
+        }
+    }
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        toParent[server] = isNeeded[server] ? toParent[server] : NO_PATH;
+    }
 }
 
 void
@@ -321,13 +382,35 @@ void
 ForestTimetable::PushToBeginning(Senders senders)
 {
     m_slots.Clear();
-    m_ready.assign(m_round[REDUCE].size(), 0);
+    MarkReady();
     m_nRounds = 0;
     for (const Task task : m_tasks)
     {
         const uint32_t round =
             task % 2 == REDUCE ? PlaceReduce(task / 2) : PlaceBroadcast(task / 2, senders);
         m_nRounds = std::max(m_nRounds, round + 1);
+    }
+}
+
+void
+ForestTimetable::MarkReady()
+{
+    if (m_collective.IsOfAll())
+    {
+        m_ready.assign(m_round[REDUCE].size(), 0);
+        return;
+    }
+    m_ready.assign(m_round[REDUCE].size(), NEVER); // who has nothing cannot send
+    for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+    {
+        m_ready[GetIndex(chunk, m_collective.roots[chunk])] = 0;
+    }
+    for (const Task task : m_tasks)
+    {
+        if (task % 2 == REDUCE)
+        {
+            m_ready[task / 2] = 0;
+        }
     }
 }
 
@@ -375,7 +458,7 @@ ForestTimetable::FindEarlierSender(uint32_t index, uint32_t round)
     const ChunkId chunk = index / m_nServers;
     const NodeId receiver = index % m_nServers;
     const std::size_t mostLinks = m_paths.GetLinks(m_toParent[BROADCAST][index]).size();
-    const uint32_t first = m_ready[GetIndex(chunk, m_roots[chunk])];
+    const uint32_t first = m_ready[GetIndex(chunk, m_collective.roots[chunk])];
     m_nLinksTried = 0;
     for (uint32_t word = first / LinkSlots::WORD;
          word <= round / LinkSlots::WORD && m_nLinksTried <= MOST_LINKS_TRIED;
@@ -492,6 +575,13 @@ ForestTimetable::Mirror()
 {
     std::swap(m_toParent[REDUCE], m_toParent[BROADCAST]);
     std::swap(m_round[REDUCE], m_round[BROADCAST]);
+    if (!m_collective.IsOfAll()) // else each workload has its mirror image
+    {
+        for (Task& task : m_tasks)
+        {
+            task ^= REDUCE ^ BROADCAST;
+        }
+    }
     for (std::vector<uint32_t>& rounds : m_round)
     {
         for (uint32_t& round : rounds)

@@ -50,13 +50,13 @@ class ForestTimetable
      * the same links; without, a single chunk is ready sooner.
      *
      * @param topology the network, which must outlive the timetable
-     * @param roots the root of each chunk
+     * @param collective what is to be summed where
      * @param order the chunks in the order in which they are to become final
      * @param forest their flow-trees
      * @param lag rounds for each level of a tree, 1 or more
      */
     ForestTimetable(const Topology& topology,
-                    const std::vector<NodeId>& roots,
+                    Collective collective,
                     const std::vector<ChunkId>& order,
                     Forest forest,
                     uint32_t lag);
@@ -65,11 +65,11 @@ class ForestTimetable
      * The timetable of a plan.
      *
      * @param topology the network, which must outlive the timetable
-     * @param roots the root of each chunk
-     * @param rounds the plan of an AllReduce in which no partial sum is relayed
+     * @param collective what is to be summed where
+     * @param rounds a plan of it in which no server sends two reduces of a chunk
      */
     ForestTimetable(const Topology& topology,
-                    const std::vector<NodeId>& roots,
+                    Collective collective,
                     const std::vector<WorkloadList>& rounds);
 
     /// What servers may do while a timetable is pushed together.
@@ -128,6 +128,11 @@ class ForestTimetable
 
     /// List all workloads in the order of their first plan. @param order of the chunks
     void MakeTasks(const std::vector<ChunkId>& order, uint32_t lag);
+    /// Take out of trees whom nobody waits for: a reduce without contributors below, a broadcast
+    /// without receivers below.
+    void PruneTrees();
+    /// Likewise for one half and chunk. @param isNeeded by server: contributes, or receives
+    void PruneTree(uint32_t half, ChunkId chunk, std::vector<bool> isNeeded);
     /// @return by index of chunk and server: edges to the root
     std::vector<uint32_t> ComputeDepths() const;
     /// Sort the workloads. @param getKey how early one is to be @param nKeys keys are smaller
@@ -135,6 +140,8 @@ class ForestTimetable
     void SortTasks(GetKey getKey, uint32_t nKeys);
     /// Sort the workloads by round.
     void SortTasksByRound();
+    /// Note who has something to send at the beginning.
+    void MarkReady();
     /// Let every workload go as early as it can, in the order of m_tasks.
     void PushToBeginning(Senders senders);
     /// @return the round in which the partial sum goes @param index of the chunk and the sender
@@ -163,11 +170,11 @@ class ForestTimetable
     void Mirror();
 
     const Topology& m_topology;                    //!< the network
-    const std::vector<NodeId>& m_roots;            //!< by chunk
+    Collective m_collective;                       //!< what is to be summed where
     const uint32_t m_nServers;                     //!< number of servers
     PathTable m_paths;                             //!< from servers to parents
     double m_load;                                 //!< see Forest
-    std::array<std::vector<PathId>, 2> m_toParent; //!< by half: by index
+    std::array<std::vector<PathId>, 2> m_toParent; //!< by half: by index; or NO_PATH
     std::array<std::vector<uint32_t>, 2> m_round;  //!< by half: by index
     uint32_t m_nRounds{0};                         //!< see GetNRounds
     std::vector<Task> m_tasks;                     //!< all, in the order in which they are placed

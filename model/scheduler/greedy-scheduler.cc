@@ -39,6 +39,11 @@ class GreedyScheduler : public PlannedScheduler
         return PlanRest(state);
     }
 
+    bool PlansGroups() const override
+    {
+        return true;
+    }
+
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override
     {
         return PlanRestGreedily(state, GetSeed(), m_samples, GetProgress());

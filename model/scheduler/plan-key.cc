@@ -39,7 +39,7 @@ bool
 operator==(const PlanKey& x, const PlanKey& y)
 {
     return x.nServers == y.nServers && x.nSwitches == y.nSwitches && x.links == y.links &&
-           x.roots == y.roots && x.attributes == y.attributes;
+           x.collective == y.collective && x.attributes == y.attributes;
 }
 
 PlanKey
@@ -49,7 +49,7 @@ MakePlanKey(const ObjectBase& planner, const AllReduceState& state)
     return {topology.GetNServers(),
             topology.GetNSwitches(),
             topology.GetLinks(),
-            state.GetRoots(),
+            state.GetCollective(),
             ListAttributes(planner)};
 }
 

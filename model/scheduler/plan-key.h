@@ -27,7 +27,7 @@ struct PlanKey
     uint32_t nServers{0};                //!< number of servers
     uint32_t nSwitches{0};               //!< number of switches
     std::vector<Link> links;             //!< all links
-    std::vector<NodeId> roots;           //!< the root of each chunk
+    Collective collective;               //!< what is to be summed where
     std::vector<std::string> attributes; //!< "Name=value" of all that can be read
 };
 

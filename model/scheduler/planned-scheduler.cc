@@ -6,7 +6,9 @@
 
 #include "plan-key.h"
 #include "rest-planner.h"
+#include "scheduler-factory.h"
 
+#include "ns3/allreduce-error.h"
 #include "ns3/log.h"
 #include "ns3/uinteger.h"
 
@@ -51,6 +53,12 @@ PlannedScheduler::NextRound(const AllReduceState& state)
     if (state.IsDone())
     {
         return {};
+    }
+    if (!state.GetCollective().IsOfAll() && !PlansGroups())
+    {
+        FailInput(GetSchedulerName(*this),
+                  " plans AllReduces of all servers; for other collectives and for groups expected "
+                  "greedy, forest or hrl");
     }
     if (state.IsFresh())
     {
@@ -130,6 +138,12 @@ void
 PlannedScheduler::HandOver(const std::string& planner)
 {
     m_planner = planner;
+}
+
+bool
+PlannedScheduler::PlansGroups() const
+{
+    return false;
 }
 
 std::vector<WorkloadList>

@@ -25,7 +25,7 @@ struct PlanKey;
  * As long as the world follows the plan it is not made anew; when the state is another than the
  * plan expects (a link went down, a workload did not arrive), the rest is planned from there. The
  * plan from the beginning is kept and handed out again for every later AllReduce on the same
- * network with the same roots, until an attribute changes.
+ * network with the same roots and servers, until an attribute changes.
  */
 class PlannedScheduler : public AllReduceScheduler
 {
@@ -57,13 +57,16 @@ class PlannedScheduler : public AllReduceScheduler
 
   private:
     /**
-     * Plan an AllReduce from its beginning.
+     * Plan an AllReduce, or another collective if PlansGroups says so, from its beginning.
      *
      * @param state the beginning
      * @return all rounds
      * @throws InputError if the network does not have what the scheduler needs
      */
     virtual std::vector<WorkloadList> PlanAll(const AllReduceState& state) = 0;
+
+    /// @return whether it plans other collectives than AllReduces of all servers
+    virtual bool PlansGroups() const;
 
     /**
      * Plan what is left of an AllReduce. Unless a subclass knows better it is handed over to

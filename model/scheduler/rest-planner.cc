@@ -28,6 +28,7 @@ MakeEmptyProblem(const AllReduceState& state)
     problem.holders = BitMatrix(topology.GetNServers(), problem.nChunks);
     problem.wants = BitMatrix(topology.GetNServers(), problem.nChunks);
     problem.capacity = state.GetCapacities();
+    problem.mayHold = state.GetMayHold();
     return problem;
 }
 
@@ -74,7 +75,7 @@ MakeBroadcast(const AllReduceState& state)
     {
         for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
         {
-            if (!problem.holders.Test(server, chunk))
+            if (!problem.holders.Test(server, chunk) && state.IsReceiver(server, chunk))
             {
                 problem.wants.Set(server, chunk);
             }
@@ -103,7 +104,8 @@ AreSame(const BroadcastProblem& x, const BroadcastProblem& y, uint32_t nServers)
     return x.capacity == y.capacity;
 }
 
-/// @return the rounds without reduces of servers that hold nothing: relays nobody relied on
+} // namespace
+
 std::vector<WorkloadList>
 DropEmptyReduces(const AllReduceState& state, const std::vector<WorkloadList>& rounds)
 {
@@ -115,23 +117,30 @@ DropEmptyReduces(const AllReduceState& state, const std::vector<WorkloadList>& r
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
             const Workload workload = round.Get(i);
-            if (partials.Test(workload.GetSource(), workload.chunk))
+            if (workload.kind == WorkloadKind::BROADCAST ||
+                partials.Test(workload.GetSource(), workload.chunk))
             {
                 list.Add(workload);
             }
         }
-        for (std::size_t i = 0; i < list.GetSize(); ++i)
-        {
-            partials.Clear(list.Get(i).GetSource(), list.Get(i).chunk);
-        }
-        for (std::size_t i = 0; i < list.GetSize(); ++i)
-        {
-            partials.Set(list.Get(i).GetTarget(), list.Get(i).chunk);
-        }
+        const auto forEachReduce = [&list](auto call) {
+            for (std::size_t i = 0; i < list.GetSize(); ++i)
+            {
+                if (list.Get(i).kind == WorkloadKind::REDUCE)
+                {
+                    call(list.Get(i));
+                }
+            }
+        };
+        forEachReduce([&](const Workload& w) { partials.Clear(w.GetSource(), w.chunk); });
+        forEachReduce([&](const Workload& w) { partials.Set(w.GetTarget(), w.chunk); });
         kept.push_back(std::move(list));
     }
     return kept;
 }
+
+namespace
+{
 
 /// Moves workloads of a plan to the earliest round in which data and links allow them.
 class Compactor
@@ -241,6 +250,12 @@ class Compactor
 };
 
 } // namespace
+
+std::vector<WorkloadList>
+Compact(const AllReduceState& state, const std::vector<WorkloadList>& rounds)
+{
+    return Compactor(state).Compact({&rounds});
+}
 
 std::vector<WorkloadList>
 PlanByMirroring(const AllReduceState& state, const BroadcastPlanner& planner)

@@ -38,6 +38,30 @@ std::vector<WorkloadList> PlanByMirroring(const AllReduceState& state,
 /**
  * @ingroup allreduce
  *
+ * Drop reduces of servers that hold nothing: of relays on which nobody relied.
+ *
+ * @param state where the rounds begin
+ * @param rounds the rounds
+ * @return the rounds without
+ */
+std::vector<WorkloadList> DropEmptyReduces(const AllReduceState& state,
+                                           const std::vector<WorkloadList>& rounds);
+
+/**
+ * @ingroup allreduce
+ *
+ * Send each workload as early as its data and its links allow, those of earlier rounds first.
+ *
+ * @param state where the rounds begin
+ * @param rounds workloads in an order in which data allows them; links may be over their capacity
+ * @return rounds in which no link is
+ */
+std::vector<WorkloadList> Compact(const AllReduceState& state,
+                                  const std::vector<WorkloadList>& rounds);
+
+/**
+ * @ingroup allreduce
+ *
  * PlanByMirroring with the greedy planner.
  *
  * @param state any state in which no workload is in flight

@@ -1,0 +1,134 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "group-planner.h"
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/forest-scheduler.h"
+#include "ns3/forest-timetable.h"
+#include "ns3/rest-planner.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// Tries are made until so many transfers have been planned: some seconds.
+constexpr std::size_t MOST_TRANSFERS = 100'000;
+/// So many endings of a rollout are tried.
+constexpr uint32_t MOST_ENDINGS = 8;
+/// The temperature of every other try.
+constexpr float LOOSE = 0.3;
+/// The best of so many packed forests is tried, as long as so many transfers are planned in all.
+constexpr std::size_t MOST_FORESTS = 16;
+constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
+constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
+
+/// Keeps the shortest of several plans.
+class ShortestPlan
+{
+  public:
+    explicit ShortestPlan(const AllReduceState& state)
+        : m_state(state),
+          m_bound(ComputeLowerBounds(state.GetTopology(), state.GetCollective()).GetBest().rounds)
+    {
+    }
+
+    /// @return whether the bound is not yet reached
+    bool CanImprove() const
+    {
+        return m_best.empty() || m_best.size() > m_bound;
+    }
+
+    /// Push a plan together, and keep it if it is the shortest. @param plan the plan
+    void Offer(std::vector<WorkloadList> plan)
+    {
+        if (plan.size() > m_bound)
+        {
+            ForestTimetable timetable(m_state.GetTopology(), m_state.GetCollective(), plan);
+            if (timetable.IsQuickToMatch())
+            {
+                timetable.MatchLinks();
+            }
+            timetable.Shorten(m_bound);
+            plan = timetable.GetNRounds() < plan.size() ? timetable.MakeRounds() : std::move(plan);
+        }
+        if (m_best.empty() || plan.size() < m_best.size())
+        {
+            m_best = std::move(plan);
+        }
+    }
+
+    /// @return the shortest, to be taken away
+    std::vector<WorkloadList>& Get()
+    {
+        return m_best;
+    }
+
+  private:
+    const AllReduceState& m_state;    //!< the beginning
+    const uint64_t m_bound;           //!< no plan has fewer rounds
+    std::vector<WorkloadList> m_best; //!< the shortest so far
+};
+
+/// @return how many transfers a plan has, relays not counted
+std::size_t
+CountTransfers(const Collective& collective)
+{
+    std::size_t nTransfers = 0;
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        nTransfers += collective.sets[collective.contributors[chunk]].size() +
+                      collective.sets[collective.receivers[chunk]].size();
+    }
+    return nTransfers;
+}
+
+} // namespace
+
+std::vector<WorkloadList>
+PlanGroupsByPolicies(const AllReduceState& state,
+                     const PolicyWeights& weights,
+                     const RolloutOptions& options,
+                     uint32_t mostTries)
+{
+    const std::size_t nTransfers = CountTransfers(state.GetCollective());
+    const uint32_t nTries =
+        std::clamp<std::size_t>(MOST_TRANSFERS / nTransfers, 1, std::max(1U, mostTries));
+    ShortestPlan shortest(state);
+    for (uint32_t i = 0; i < nTries && shortest.CanImprove(); ++i)
+    {
+        RolloutOptions choice = options;
+        choice.seed += i;
+        choice.progress = options.progress.GetPart("try", i, nTries + 1);
+        if (i % 2 == 1 && options.mode == RolloutMode::BEST)
+        {
+            choice.mode = RolloutMode::SAMPLE;
+            choice.temperature = LOOSE;
+        }
+        shortest.Offer(PlanByMirroring(state, [&](const BroadcastProblem& broadcast) {
+            return RunRolloutWithEndings(MakeBroadcast(broadcast),
+                                         weights,
+                                         choice,
+                                         std::min(MOST_ENDINGS, nTries + 1));
+        }));
+    }
+    if (shortest.CanImprove() && nTransfers <= MOST_TRANSFERS_FOREST)
+    {
+        const uint32_t nForests =
+            std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
+        shortest.Offer(PlanForest(state.GetTopology(),
+                                  state.GetCollective(),
+                                  options.seed,
+                                  nForests,
+                                  options.progress.GetPart("try", nTries, nTries + 1)));
+    }
+    return std::move(shortest.Get());
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_GROUP_PLANNER_H
+#define ALLREDUCE_GROUP_PLANNER_H
+
+#include "policy-rollout.h"
+#include "policy-weights.h"
+
+#include "ns3/allreduce-state.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * Plan a collective of groups from its beginning with the two policies. What is to be broadcast is
+ * planned forwards, what is to be reduced as a broadcast that is then mirrored, the chunks of all
+ * groups together; then the two are pushed together. Several tries break ties in other ways. Where
+ * that is quick, packed trees are tried, too. The shortest plan is taken.
+ *
+ * @param state the beginning
+ * @param weights of the policies
+ * @param options how to choose
+ * @param mostTries so many tries at most, fewer where that would take long
+ * @return the plan
+ * @throws InputError if servers are cut off
+ */
+std::vector<WorkloadList> PlanGroupsByPolicies(const AllReduceState& state,
+                                               const PolicyWeights& weights,
+                                               const RolloutOptions& options,
+                                               uint32_t mostTries);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_GROUP_PLANNER_H */
