@@ -94,8 +94,13 @@ DrawGroups(uint32_t nServers, TestRandom& random)
 Case
 DrawCase(uint32_t number, TestRandom& random)
 {
-    static const std::vector<std::string> FAMILIES =
-        {"bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "fattree:4", "torus:3x3", "bcube:2,2"};
+    static const std::vector<std::string> FAMILIES = {"bcube:3,1",
+                                                      "dcell:3,1",
+                                                      "jellyfish:6,3,2",
+                                                      "fattree:4",
+                                                      "torus:3x3",
+                                                      "bcube:2,2",
+                                                      "bcube:2,3"};
     Topology topology = number % 2 == 0 ? DrawNetwork(number, 10)
                                         : ParseTopology(FAMILIES[number / 2 % FAMILIES.size()]);
     const std::vector<Group> groups = DrawGroups(topology.GetNServers(), random);
@@ -456,6 +461,31 @@ class RelayTestCase : public TestCase
     }
 };
 
+/// @brief Relays that were chosen, and of which nobody made use.
+class UnusedRelayTestCase : public TestCase
+{
+  public:
+    UnusedRelayTestCase()
+        : TestCase("a relay that nobody relied on has nothing to send, and is not asked to")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology bcube = ParseTopology("bcube:2,3");
+        std::vector<Group> groups(3);
+        groups[0].servers = {4, 10, 11, 12, 13};
+        groups[1].servers = {0, 1, 3, 6, 15};
+        groups[2].servers = {2, 5, 8, 9, 14};
+        const Collective collective = MakeCollective(groups, 16, 1, true);
+        const AllReduceSchedule plan =
+            Plan(*CreateScheduler("greedy"), AllReduceState(bcube, collective));
+        const Verdict verdict = Verify(bcube, plan);
+        NS_TEST_EXPECT_MSG_EQ(verdict.isCorrect, true, verdict.reason);
+    }
+};
+
 /// @brief Schedulers that plan AllReduces of all servers say so.
 class RefusalTestCase : public TestCase
 {
@@ -629,6 +659,7 @@ class CollectiveTestSuite : public TestSuite
         AddTestCase(new KnownBoundTestCase);
         AddTestCase(new ExhaustiveCutTestCase);
         AddTestCase(new RelayTestCase);
+        AddTestCase(new UnusedRelayTestCase);
         AddTestCase(new RefusalTestCase);
         AddTestCase(new ReferenceTestCase);
         AddTestCase(new RandomCollectivesTestCase);

@@ -134,7 +134,10 @@ DropEmptyReduces(const AllReduceState& state, const std::vector<WorkloadList>& r
         };
         forEachReduce([&](const Workload& w) { partials.Clear(w.GetSource(), w.chunk); });
         forEachReduce([&](const Workload& w) { partials.Set(w.GetTarget(), w.chunk); });
-        kept.push_back(std::move(list));
+        if (!list.IsEmpty())
+        {
+            kept.push_back(std::move(list));
+        }
     }
     return kept;
 }
@@ -263,14 +266,14 @@ PlanByMirroring(const AllReduceState& state, const BroadcastPlanner& planner)
     const BroadcastProblem reduce = MakeMirroredReduce(state);
     const BroadcastProblem broadcast = MakeBroadcast(state);
     std::vector<WorkloadList> broadcastRounds = planner(broadcast);
-    std::vector<WorkloadList> reduceRounds;
-    if (AreSame(reduce, broadcast, state.GetTopology().GetNServers()))
+    const bool areSame = AreSame(reduce, broadcast, state.GetTopology().GetNServers());
+    std::vector<WorkloadList> reduceRounds = Mirror(areSame ? broadcastRounds : planner(reduce));
+    if (areSame && state.GetCollective().IsOfAll())
     {
-        reduceRounds = Mirror(broadcastRounds);
         std::move(broadcastRounds.begin(), broadcastRounds.end(), std::back_inserter(reduceRounds));
         return reduceRounds;
     }
-    reduceRounds = DropEmptyReduces(state, Mirror(planner(reduce)));
+    reduceRounds = DropEmptyReduces(state, reduceRounds);
     return Compactor(state).Compact({&reduceRounds, &broadcastRounds});
 }
 

@@ -38,7 +38,8 @@ std::vector<WorkloadList> PlanByMirroring(const AllReduceState& state,
 /**
  * @ingroup allreduce
  *
- * Drop reduces of servers that hold nothing: of relays on which nobody relied.
+ * Drop reduces of servers that hold nothing: of relays on which nobody relied; and rounds that are
+ * then empty.
  *
  * @param state where the rounds begin
  * @param rounds the rounds
