@@ -162,6 +162,45 @@ open(sys.argv[1], "wb").write(varint(0) + b"".join(nodes))
 END
 }
 
+# Other collectives than AllReduces, and groups of servers.
+check_collectives()
+{
+    local kind
+    local plan="allreduce-plan --topology=bcube:4,1"
+    local run="allreduce-run --topology=bcube:4,1 --transport=raw --bytes=1MiB"
+    for kind in reduce-scatter all-gather; do
+        check "collectives: $kind is at the bound" prints "hrl +$kind +1 +16 +together +16 +2 +15 +15 +1\\.000 +yes" \
+            $plan --scheduler=hrl --collective=$kind
+    done
+    for kind in allreduce reduce-scatter all-gather broadcast reduce; do
+        check "collectives: $kind of two groups in packets" prints '"data_verified": ?true' $run --scheduler=forest \
+            --collective=$kind --groups='0,3-8;1,2,9-15' --verify-data --format=json
+    done
+    check "collectives: groups planned apart" prints 'forest +allreduce +2 +8 +apart' $plan --scheduler=forest \
+        --groups='0-7;8-15' --apart
+    check "collectives: bounds say what they are about" prints 'bound by cut: 14 rounds: 16 parts of the network' \
+        $plan --scheduler=greedy --groups='0-7;8-15' --bounds
+    check "collectives: a schedule of groups" is_json $plan --scheduler=greedy --groups='0-7;8-15' --format=json \
+        --schedule-out=groups.json
+    check "collectives: and back" prints 'groups.json .* 14 +14 +1\.000 +yes' allreduce-plan --schedule-in=groups.json
+    check "collectives: and in packets" prints '"data_verified": ?true' allreduce-run --schedule-in=groups.json \
+        --bytes=1MiB --transport=raw --verify-data --format=json
+    check "collectives: a ring" refuses 'ring plans AllReduces of all servers; .* expected greedy, forest or hrl' $plan \
+        --scheduler=ring --collective=reduce
+    check "collectives: unknown" refuses '--collective "sum": expected allreduce, reduce-scatter' $plan --collective=sum
+    check "collectives: servers beyond" refuses '--servers "9-16": expected a server or a range' $plan --servers=9-16
+    check "collectives: a server in two groups" refuses 'server 7 is in two groups' $plan --groups='0-7;7-9'
+    check "collectives: one server" refuses 'a group of 1 servers, expected 2 or more' $plan --servers=3
+    check "collectives: two ways to say it" refuses '--servers and --groups: expected one' $plan --servers=0,1 --groups='0,1'
+    check "collectives: a root of an allreduce" refuses '--root: expected --collective=broadcast or reduce' $plan --root=1
+    check "collectives: apart without groups" refuses '--apart: has no effect without --groups' $plan --apart
+    check "collectives: relays needed" refuses 'cannot reach server 7 .* servers that may hold it' \
+        allreduce-plan --topology=dcell:4,1 --scheduler=greedy --servers=0,7 --relay=none
+    check "collectives: relay" refuses '--relay "some": expected all or none' $plan --servers=0,1 --relay=some
+    check "collectives: not in MSCCL" refuses 'MSCCL XML: a collective of groups' $plan --scheduler=greedy \
+        --collective=reduce --msccl-out=groups.xml
+}
+
 # Chakra traces, out and in.
 check_chakra()
 {
@@ -1000,6 +1039,7 @@ check_topology
 check_plan
 check_run
 check_compare
+check_collectives
 check_chakra
 check_sweeps
 check_gnuplot

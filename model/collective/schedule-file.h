@@ -33,6 +33,12 @@ struct ScheduleFile
  *      "chunk_roots": [0, 1, ...],
  *      "rounds": [[{"chunk": 3, "kind": "reduce", "path": [5, 17, 4]}, ...], ...]}
  *
+ * What is no AllReduce of all servers has the key "groups": sets of servers, for each chunk the
+ * number of the set that contributes and of the one that receives, and whether others may relay:
+ *
+ *     "groups": {"sets": [[0, 1, 2], [5, 6]], "contributors": [0, 0, 1], "receivers": [0, 0, 1],
+ *                "relay": "all"}
+ *
  * A reduce of only some contributions has the key "contributors" besides. Links are written as in
  * topology files.
  *
