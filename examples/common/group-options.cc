@@ -26,12 +26,6 @@ Split(const std::string& text, char separator)
     return parts;
 }
 
-bool
-HasOneRoot(CollectiveKind kind)
-{
-    return kind == CollectiveKind::BROADCAST || kind == CollectiveKind::REDUCE;
-}
-
 } // namespace
 
 void

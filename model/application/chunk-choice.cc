@@ -28,23 +28,6 @@ constexpr uint64_t MOST_WORKLOADS = 200'000;
 /// Larger plans are not tried if smaller ones were no better twice in a row.
 constexpr uint64_t FEW_WORKLOADS = 20'000;
 
-/// @return how many workloads a plan has at least
-uint64_t
-CountLeastWorkloads(const Collective& collective, uint64_t nServers)
-{
-    if (collective.IsOfAll())
-    {
-        return 2 * collective.GetNChunks() * (nServers - 1);
-    }
-    uint64_t count = 0;
-    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
-    {
-        count += collective.sets[collective.contributors[chunk]].size() - 1 +
-                 collective.sets[collective.receivers[chunk]].size() - 1;
-    }
-    return count;
-}
-
 } // namespace
 
 ChunkChoice

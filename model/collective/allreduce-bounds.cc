@@ -82,10 +82,7 @@ CheckGroupsConnected(const Topology& topology, const Collective& collective)
         {
             continue;
         }
-        std::vector<NodeId> servers = collective.sets[contributors];
-        servers.insert(servers.end(),
-                       collective.sets[receivers].begin(),
-                       collective.sets[receivers].end());
+        const std::vector<NodeId> servers = GetMembers(collective, chunk);
         std::vector<bool> mayHold(topology.GetNServers(), false);
         for (const NodeId server : servers)
         {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace ns3::allreduce
@@ -24,12 +25,6 @@ constexpr std::array<std::pair<CollectiveKind, const char*>, 5> KINDS{{
     {CollectiveKind::BROADCAST, "broadcast"},
     {CollectiveKind::REDUCE, "reduce"},
 }};
-
-bool
-HasOneRoot(CollectiveKind kind)
-{
-    return kind == CollectiveKind::BROADCAST || kind == CollectiveKind::REDUCE;
-}
 
 /// @return whether all servers of the group contribute; else the root does
 bool
@@ -154,6 +149,12 @@ ToString(CollectiveKind kind)
         ->second;
 }
 
+bool
+HasOneRoot(CollectiveKind kind)
+{
+    return kind == CollectiveKind::BROADCAST || kind == CollectiveKind::REDUCE;
+}
+
 CollectiveKind
 ParseCollectiveKind(const std::string& text, const std::string& what)
 {
@@ -209,6 +210,39 @@ FindFault(const Collective& collective, const Topology& topology)
         fault = FindFaultOfChunk(collective, chunk);
     }
     return fault;
+}
+
+std::vector<NodeId>
+GetMembers(const Collective& collective, ChunkId chunk)
+{
+    const std::vector<NodeId>& contributors = collective.sets[collective.contributors[chunk]];
+    const std::vector<NodeId>& receivers = collective.sets[collective.receivers[chunk]];
+    std::vector<NodeId> members;
+    std::set_union(contributors.begin(),
+                   contributors.end(),
+                   receivers.begin(),
+                   receivers.end(),
+                   std::back_inserter(members));
+    return members;
+}
+
+uint64_t
+CountLeastWorkloads(const Collective& collective, uint32_t nServers)
+{
+    if (collective.IsOfAll())
+    {
+        return 2 * uint64_t{collective.GetNChunks()} * (nServers - 1);
+    }
+    uint64_t count = 0;
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        const auto& receivers = collective.sets[collective.receivers[chunk]];
+        const bool isRootAmong =
+            std::binary_search(receivers.begin(), receivers.end(), collective.roots[chunk]);
+        count += collective.sets[collective.contributors[chunk]].size() - 1;
+        count += receivers.size() - isRootAmong;
+    }
+    return count;
 }
 
 ChunkMembers::ChunkMembers(const Collective& collective, uint32_t nServers)

@@ -33,6 +33,10 @@ enum class CollectiveKind : uint8_t
 /// @return "allreduce", "reduce-scatter", "all-gather", "broadcast" or "reduce"
 const char* ToString(CollectiveKind kind);
 
+/// @ingroup allreduce
+/// @return whether all chunks have the same root: BROADCAST and REDUCE
+bool HasOneRoot(CollectiveKind kind);
+
 /**
  * @ingroup allreduce
  *
@@ -99,6 +103,24 @@ bool operator==(const Collective& x, const Collective& y);
  * @return why it is none of this network; "" if it is one
  */
 std::string FindFault(const Collective& collective, const Topology& topology);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param collective a collective of groups, without a fault
+ * @param chunk a chunk
+ * @return who contributes to it or receives it, ascending
+ */
+std::vector<NodeId> GetMembers(const Collective& collective, ChunkId chunk);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param collective a collective without a fault
+ * @param nServers number of servers
+ * @return how many workloads a schedule of it has at least
+ */
+uint64_t CountLeastWorkloads(const Collective& collective, uint32_t nServers);
 
 /// @ingroup allreduce
 /// Who takes part in which chunk, for quick look-ups: matrices of [server][chunk].

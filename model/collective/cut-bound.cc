@@ -33,12 +33,9 @@ FindMembers(const Collective& collective, uint32_t nServers)
     std::vector<bool> isMember(nServers, false);
     for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
     {
-        for (const uint32_t set : {collective.contributors[chunk], collective.receivers[chunk]})
+        for (const NodeId server : GetMembers(collective, chunk))
         {
-            for (const NodeId server : collective.sets[set])
-            {
-                isMember[server] = true;
-            }
+            isMember[server] = true;
         }
     }
     return isMember;
@@ -306,13 +303,7 @@ ListGroups(const Collective& collective)
     {
         const auto& contributors = collective.sets[collective.contributors[chunk]];
         const auto& receivers = collective.sets[collective.receivers[chunk]];
-        std::vector<NodeId> all;
-        std::set_union(contributors.begin(),
-                       contributors.end(),
-                       receivers.begin(),
-                       receivers.end(),
-                       std::back_inserter(all));
-        ChunkGroup& group = groups[all];
+        ChunkGroup& group = groups[GetMembers(collective, chunk)];
         ++group.nRoots[collective.roots[chunk]];
         group.hasAllReduce |= contributors.size() > 1 && receivers.size() > 1;
     }

@@ -76,19 +76,6 @@ class ShortestPlan
     std::vector<WorkloadList> m_best; //!< the shortest so far
 };
 
-/// @return how many transfers a plan has, relays not counted
-std::size_t
-CountTransfers(const Collective& collective)
-{
-    std::size_t nTransfers = 0;
-    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
-    {
-        nTransfers += collective.sets[collective.contributors[chunk]].size() +
-                      collective.sets[collective.receivers[chunk]].size();
-    }
-    return nTransfers;
-}
-
 } // namespace
 
 std::vector<WorkloadList>
@@ -97,7 +84,8 @@ PlanGroupsByPolicies(const AllReduceState& state,
                      const RolloutOptions& options,
                      uint32_t mostTries)
 {
-    const std::size_t nTransfers = CountTransfers(state.GetCollective());
+    const std::size_t nTransfers =
+        CountLeastWorkloads(state.GetCollective(), state.GetTopology().GetNServers());
     const uint32_t nTries =
         std::clamp<std::size_t>(MOST_TRANSFERS / nTransfers, 1, std::max(1U, mostTries));
     ShortestPlan shortest(state);

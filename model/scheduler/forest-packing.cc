@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 namespace ns3::allreduce
@@ -341,21 +340,6 @@ ChooseNTrees(const Topology& topology, std::size_t nChunks)
     return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK / workPerTree));
 }
 
-/// @return the servers that a chunk's tree joins
-std::vector<NodeId>
-FindMembers(const Collective& collective, ChunkId chunk)
-{
-    const std::vector<NodeId>& contributors = collective.sets[collective.contributors[chunk]];
-    const std::vector<NodeId>& receivers = collective.sets[collective.receivers[chunk]];
-    std::vector<NodeId> members;
-    std::set_union(contributors.begin(),
-                   contributors.end(),
-                   receivers.begin(),
-                   receivers.end(),
-                   std::back_inserter(members));
-    return members;
-}
-
 } // namespace
 
 Forest
@@ -379,7 +363,7 @@ PackForest(const Topology& topology,
             progress.GetPart("tree", i, nTrees).Show("", 0);
             if (!collective.IsOfAll())
             {
-                grower.SetMembers(FindMembers(collective, order[i]), collective.mayRelay);
+                grower.SetMembers(GetMembers(collective, order[i]), collective.mayRelay);
             }
             grower.Grow(roots[order[i]], tree);
             continue;

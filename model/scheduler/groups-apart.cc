@@ -30,11 +30,7 @@ SplitIntoGroups(const Collective& collective)
     std::vector<GroupPart> parts;
     for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
     {
-        const auto& contributors = collective.sets[collective.contributors[chunk]];
-        const auto& receivers = collective.sets[collective.receivers[chunk]];
-        std::vector<NodeId> servers =
-            contributors.size() > receivers.size() ? contributors : receivers;
-        const auto [place, isNew] = known.emplace(std::move(servers), parts.size());
+        const auto [place, isNew] = known.emplace(GetMembers(collective, chunk), parts.size());
         if (isNew)
         {
             parts.emplace_back();

@@ -259,11 +259,11 @@ class ProgramTest(unittest.TestCase):
             for name, policy in policies.items():
                 path = os.path.join(folder, name + ".json")
                 policy.save(path)
-                for attributes in ({}, {"Online": True}):
-                    plan = ar.plan(ar.Topology("bcube:2,1"), "hrl", attributes=attributes, scorer=policy.score)
+                for spec, attributes in (("bcube:2,1", {}), ("bcube:2,1", {"Online": True}), ("dcell:3,1", {})):
+                    plan = ar.plan(ar.Topology(spec), "hrl", attributes=attributes, scorer=policy.score)
                     online = ["--online"] * len(attributes)
-                    row = plan_by_program("bcube:2,1", "hrl", *online, policy=path)
-                    self.assertEqual((plan.rounds, plan.hash), (row["rounds"], row["plan_hash"]), (name, online))
+                    row = plan_by_program(spec, "hrl", *online, policy=path)
+                    self.assertEqual((plan.rounds, plan.hash), (row["rounds"], row["plan_hash"]), (spec, name, online))
 
 
 if __name__ == "__main__":
