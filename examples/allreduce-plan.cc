@@ -75,6 +75,7 @@ struct Result
     std::string scheduler;      //!< who made it
     AllReduceSchedule schedule; //!< what it made
     double planMs{0};           //!< how long that took
+    std::string remark{};       //!< what its maker says about it
 };
 
 double
@@ -95,7 +96,7 @@ MakePlan(const Topology& topology, const std::string& name, const Options& optio
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line.Show(what, share); });
     AllReduceSchedule schedule = Plan(*scheduler, state, progress);
-    return {name, std::move(schedule), GetMilliseconds(begin)};
+    return {name, std::move(schedule), GetMilliseconds(begin), scheduler->GetRemark()};
 }
 
 void
@@ -190,6 +191,10 @@ MakeRow(const Topology& topology, const Result& result, const LowerBounds& bound
     {
         row["bounds"][bound.name] = bound.rounds;
     }
+    if (!result.remark.empty())
+    {
+        row["remark"] = result.remark;
+    }
     return row;
 }
 
@@ -245,6 +250,10 @@ MakeDetails(const Topology& topology,
             const Options& options)
 {
     std::ostringstream details;
+    if (!result.remark.empty())
+    {
+        details << "  " << result.scheduler << ": " << result.remark << "\n";
+    }
     if (options.showBounds && isFirst)
     {
         PrintBounds(bounds, result.schedule.roots.size(), details);

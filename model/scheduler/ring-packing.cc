@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "ring-packing.h"
+
+#include "cover-merging.h"
+#include "cycle-cover.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <random>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// @return how many rings the server with the fewest ports can be passed by
+uint32_t
+CountFewestPorts(const Topology& topology)
+{
+    uint32_t fewest = std::numeric_limits<uint32_t>::max();
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        uint32_t nPorts = 0;
+        for (const Topology::Port& port : topology.GetPorts(server))
+        {
+            nPorts += topology.GetCapacity(port.out);
+        }
+        fewest = std::min(fewest, nPorts);
+    }
+    return fewest;
+}
+
+/// @return the ring that a cover with one cycle is
+Ring
+MakeRing(const CycleCover& cover)
+{
+    Ring ring;
+    NodeId server = 0;
+    do
+    {
+        ring.order.push_back(server);
+        ring.paths.push_back(cover[server]);
+        server = cover[server].back();
+    } while (server != 0);
+    return ring;
+}
+
+/// @return so many rings out of so many covers, if they are found
+std::vector<Ring>
+FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19937_64& random)
+{
+    // Most searches end soon or never: many short ones are better than one long one.
+    constexpr uint32_t TRIES = 24;
+    constexpr uint32_t SWEEPS = 100;
+    for (uint32_t i = 1; i <= TRIES; ++i)
+    {
+        auto covers = FindCycleCovers(topology, topology.GetCapacities(), nCovers, random);
+        if (!covers)
+        {
+            return {};
+        }
+        if (MergeCycles(topology, *covers, nRings, i * SWEEPS, random))
+        {
+            std::vector<Ring> rings(nRings);
+            std::transform(covers->begin(), covers->begin() + nRings, rings.begin(), MakeRing);
+            return rings;
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<Ring>
+PackRings(const Topology& topology, uint32_t mostRings, uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    uint32_t nCovers = std::min(mostRings, CountFewestPorts(topology));
+    while (nCovers > 1 && !FindCycleCovers(topology, topology.GetCapacities(), nCovers, random))
+    {
+        --nCovers;
+    }
+    for (uint32_t nRings = nCovers; nRings > 1; --nRings)
+    {
+        std::vector<Ring> rings = FindRings(topology, nRings, nCovers, random);
+        if (!rings.empty())
+        {
+            return rings;
+        }
+    }
+    return {};
+}
+
+} // namespace ns3::allreduce
