@@ -26,9 +26,11 @@ class CoverMerging
     CoverMerging(const Topology& topology,
                  std::vector<CycleCover>& covers,
                  uint32_t nRings,
+                 const MergingEffort& effort,
                  std::mt19937_64& random)
         : m_topology(topology),
           m_covers(covers),
+          m_effort(effort),
           m_random(random),
           m_graph(topology),
           m_search(topology),
@@ -47,22 +49,22 @@ class CoverMerging
         }
     }
 
-    bool Run(uint32_t nSweeps)
+    bool Run()
     {
+        constexpr uint32_t EXCHANGES = 4;
         const uint32_t nCovers = m_covers.size();
-        for (uint32_t sweep = 0; sweep < nSweeps && !IsDone(); ++sweep)
+        for (uint32_t sweep = 0; sweep < m_effort.nSweeps && !IsDone(); ++sweep)
         {
-            for (NodeId i = 0; i < m_topology.GetNServers(); ++i)
+            for (NodeId i = 0; i < m_topology.GetNServers() / 4; ++i)
             {
                 const uint32_t cover = Draw(m_nCycles.size());
                 TryReconnect(cover, cover, Draw(m_topology.GetNServers()));
             }
-            const uint32_t unfinished = DrawUnfinished();
-            TryReconnect(unfinished, Draw(nCovers), DrawServer(unfinished));
-            const uint32_t other = Draw(nCovers);
-            if (other != unfinished)
+            for (uint32_t i = 0; i < EXCHANGES && !IsDone(); ++i)
             {
-                TryExchange(unfinished, other, DrawServer(unfinished));
+                const uint32_t cover = DrawUnfinished();
+                TryReconnect(cover, Draw(nCovers), DrawServer(cover));
+                TryExchange(cover, Draw(nCovers), DrawServer(cover));
             }
         }
         return IsDone();
@@ -150,9 +152,15 @@ class CoverMerging
     /// @return whether a change that makes so many cycles more is kept
     bool IsKept(int32_t nMore)
     {
-        constexpr double DEARNESS = 2;
         constexpr uint32_t FINENESS = 1 << 20;
-        return nMore <= 0 || Draw(FINENESS) < FINENESS * std::exp(-DEARNESS * nMore);
+        return nMore <= 0 || Draw(FINENESS) < FINENESS * std::exp(-m_effort.dearness * nMore);
+    }
+
+    /// @return whether a change that splits a cycle of one cover should be tried: now and then
+    bool IsSplitTried()
+    {
+        constexpr uint32_t SPLITS = 4; // for each sweep, about
+        return Draw(m_topology.GetNServers()) < SPLITS;
     }
 
     /**
@@ -163,13 +171,10 @@ class CoverMerging
     {
         const std::vector<NodeId>& neighbors = m_graph.GetNeighbors(x);
         const NodeId next = neighbors[Draw(neighbors.size())];
+        const NodeId leftOver = m_covers[i][x].back();
         const NodeId y = m_previous[j][next];
-        if (m_covers[i][x].back() == next || y == x)
-        {
-            return;
-        }
-        const bool isSplit = i == j && m_cycleOf[i][x] == m_cycleOf[i][y];
-        if (isSplit && Draw(4 * m_topology.GetNServers()) > 0)
+        if (next == leftOver || x == y ||
+            (i == j && m_cycleOf[i][x] == m_cycleOf[i][y] && !IsSplitTried()))
         {
             return;
         }
@@ -186,13 +191,7 @@ class CoverMerging
             Update(i);
             return;
         }
-        const NodeId leftOver = fromX.back();
-        m_senders.clear();
-        for (NodeId receiver = next; receiver != leftOver;)
-        {
-            m_senders.push_back(m_previous[i][receiver]);
-            receiver = m_covers[j][m_senders.back()].back();
-        }
+        FindAlternatingPath(i, j, next, leftOver);
         const int32_t before = CountAll(i, j);
         Exchange(i, j);
         if (!IsKept(CountAll(i, j) - before))
@@ -201,12 +200,8 @@ class CoverMerging
             {
                 std::swap(m_covers[i][sender], m_covers[j][sender]);
             }
-            Use(m_covers[i][x], -1);
-            Use(m_covers[j][y], -1);
-            m_covers[i][x].swap(fromX);
-            m_covers[j][y].swap(fromY);
-            Use(m_covers[i][x], 1);
-            Use(m_covers[j][y], 1);
+            Replace(m_covers[i][x], fromX);
+            Replace(m_covers[j][y], fromY);
             Update(i);
             Update(j);
         }
@@ -230,11 +225,18 @@ class CoverMerging
         return false;
     }
 
+    void Replace(Path& path, Path& by)
+    {
+        Use(path, -1);
+        Use(by, 1);
+        path.swap(by);
+    }
+
     /// Exchange what some servers send in two covers.
     void TryExchange(uint32_t i, uint32_t j, NodeId first)
     {
         FindAlternatingCycle(i, j, first);
-        if (m_senders.size() == m_topology.GetNServers())
+        if (i == j || m_senders.size() == m_topology.GetNServers())
         {
             return;
         }
@@ -258,6 +260,18 @@ class CoverMerging
         } while (sender != first);
     }
 
+    /// Find the servers that have to exchange what they send in two covers, if one server is sent
+    /// to twice in the first one, and another in the second one.
+    void FindAlternatingPath(uint32_t i, uint32_t j, NodeId twiceInI, NodeId twiceInJ)
+    {
+        m_senders.clear();
+        for (NodeId receiver = twiceInI; receiver != twiceInJ;)
+        {
+            m_senders.push_back(m_previous[i][receiver]);
+            receiver = m_covers[j][m_senders.back()].back();
+        }
+    }
+
     void Exchange(uint32_t i, uint32_t j)
     {
         for (const NodeId sender : m_senders)
@@ -270,6 +284,7 @@ class CoverMerging
 
     const Topology& m_topology;                   //!< the network
     std::vector<CycleCover>& m_covers;            //!< the covers
+    MergingEffort m_effort;                       //!< how to search
     std::mt19937_64& m_random;                    //!< where chance comes from
     ServerGraph m_graph;                          //!< who can send to whom
     SwitchPathSearch m_search;                    //!< finds paths
@@ -286,10 +301,10 @@ bool
 MergeCycles(const Topology& topology,
             std::vector<CycleCover>& covers,
             uint32_t nRings,
-            uint32_t nSweeps,
+            const MergingEffort& effort,
             std::mt19937_64& random)
 {
-    return CoverMerging(topology, covers, nRings, random).Run(nSweeps);
+    return CoverMerging(topology, covers, nRings, effort, random).Run();
 }
 
 } // namespace ns3::allreduce

@@ -14,6 +14,14 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// How long and how boldly to search.
+struct MergingEffort
+{
+    uint32_t nSweeps; //!< in a sweep a quarter of the servers is looked at
+    double dearness;  //!< of a cycle more: the dearer, the less often one is made
+};
+
 /**
  * @ingroup allreduce
  *
@@ -28,14 +36,14 @@ namespace ns3::allreduce
  * @param topology the network
  * @param covers covers that exceed no link's capacity; changed
  * @param nRings so many covers, the first ones, should become single cycles
- * @param nSweeps how long to try: in a sweep each server has about one move
+ * @param effort how to search
  * @param random where chance comes from
  * @return whether each of the first ones is a single cycle now
  */
 bool MergeCycles(const Topology& topology,
                  std::vector<CycleCover>& covers,
                  uint32_t nRings,
-                 uint32_t nSweeps,
+                 const MergingEffort& effort,
                  std::mt19937_64& random);
 
 } // namespace ns3::allreduce

@@ -102,34 +102,71 @@ class CoverFlow
     uint32_t m_nCovers;                        //!< units that each server sends and receives
 };
 
-/// Follow a unit of flow from a server to a server, and take it out. @return its way, no node twice
-Path
-TakePath(const Topology& topology,
-         NodeId from,
-         std::vector<uint32_t>& flow,
-         std::mt19937_64& random)
+/// Takes flow apart into paths from server to server.
+class FlowPaths
 {
-    Path path{from};
-    do
+  public:
+    /// @param random decides between ways, or nullptr: all nodes do as others of their kind
+    FlowPaths(const Topology& topology, std::vector<uint32_t> flow, std::mt19937_64* random)
+        : m_topology(topology),
+          m_flow(std::move(flow)),
+          m_random(random)
+    {
+    }
+
+    /// Take out a unit. @return the way that it goes, no node twice
+    Path Take(NodeId from)
+    {
+        Path path{from};
+        NodeId before = from;
+        do
+        {
+            const Topology::Port port = ChoosePort(path.back(), before);
+            --m_flow[port.out];
+            if (!m_topology.IsServer(port.neighbor))
+            {
+                path.erase(std::find(path.begin(), path.end(), port.neighbor), path.end());
+            }
+            before = path.empty() ? before : path.back();
+            path.push_back(port.neighbor);
+        } while (!m_topology.IsServer(path.back()));
+        return path;
+    }
+
+  private:
+    /// @return a way for a unit that came from a neighbor
+    Topology::Port ChoosePort(NodeId node, NodeId before)
     {
         std::vector<Topology::Port> ports;
-        for (const Topology::Port& port : topology.GetPorts(path.back()))
+        for (const Topology::Port& port : m_topology.GetPorts(node))
         {
-            if (flow[port.out] > 0)
+            if (m_flow[port.out] > 0)
             {
                 ports.push_back(port);
             }
         }
-        const Topology::Port port = ports[random() % ports.size()];
-        --flow[port.out];
-        if (!topology.IsServer(port.neighbor))
+        if (m_random)
         {
-            path.erase(std::find(path.begin(), path.end(), port.neighbor), path.end());
+            return ports[(*m_random)() % ports.size()];
         }
-        path.push_back(port.neighbor);
-    } while (!topology.IsServer(path.back()));
-    return path;
-}
+        if (!m_topology.IsServer(node))
+        {
+            // The next one in the circle of neighbors.
+            const auto next = std::find_if(ports.begin(), ports.end(), [&](const auto& port) {
+                return port.neighbor > before;
+            });
+            return next == ports.end() ? ports.front() : *next;
+        }
+        // Ways out before ways back, as families of networks number their links.
+        return *std::min_element(ports.begin(), ports.end(), [](const auto& x, const auto& y) {
+            return std::pair(x.out % 2, x.out) < std::pair(y.out % 2, y.out);
+        });
+    }
+
+    const Topology& m_topology;   //!< the network
+    std::vector<uint32_t> m_flow; //!< by directed link: what is left
+    std::mt19937_64* m_random;    //!< decides, if it is there
+};
 
 /// Gives paths to covers, such that in each every server sends once and receives once.
 class PathColouring
@@ -218,6 +255,7 @@ std::optional<std::vector<CycleCover>>
 FindCycleCovers(const Topology& topology,
                 const std::vector<uint32_t>& capacities,
                 uint32_t nCovers,
+                CoverStyle style,
                 std::mt19937_64& random)
 {
     auto flow = CoverFlow(topology, capacities, nCovers).Run(random);
@@ -225,12 +263,13 @@ FindCycleCovers(const Topology& topology,
     {
         return std::nullopt;
     }
+    FlowPaths paths(topology, std::move(*flow), style == CoverStyle::RANDOM ? &random : nullptr);
     PathColouring colouring(topology.GetNServers(), nCovers);
     for (uint32_t i = 0; i < nCovers; ++i)
     {
         for (NodeId server = 0; server < topology.GetNServers(); ++server)
         {
-            colouring.Add(TakePath(topology, server, *flow, random));
+            colouring.Add(paths.Take(server));
         }
     }
     return colouring.GetCovers();

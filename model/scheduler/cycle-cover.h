@@ -25,6 +25,14 @@ namespace ns3::allreduce
  */
 using CycleCover = std::vector<Path>;
 
+/// @ingroup allreduce
+/// What covers look like.
+enum class CoverStyle
+{
+    REGULAR, //!< in regular networks, one is like the other: along a dimension, or at a level
+    RANDOM   //!< at random
+};
+
 /**
  * @ingroup allreduce
  *
@@ -35,12 +43,14 @@ using CycleCover = std::vector<Path>;
  * @param topology the network
  * @param capacities by directed link: how many covers may use it
  * @param nCovers how many covers
+ * @param style which covers are preferred
  * @param random decides between the many
  * @return the covers, unless the links do not allow so many
  */
 std::optional<std::vector<CycleCover>> FindCycleCovers(const Topology& topology,
                                                        const std::vector<uint32_t>& capacities,
                                                        uint32_t nCovers,
+                                                       CoverStyle style,
                                                        std::mt19937_64& random);
 
 /**

@@ -50,21 +50,27 @@ MakeRing(const CycleCover& cover)
     return ring;
 }
 
-/// @return so many rings out of so many covers, if they are found
+/// @return covers that the links allow, if they do
+std::optional<std::vector<CycleCover>>
+TryCovers(const Topology& topology, uint32_t nCovers, CoverStyle style, std::mt19937_64& random)
+{
+    return FindCycleCovers(topology, topology.GetCapacities(), nCovers, style, random);
+}
+
+/// @return so many rings out of so many covers, or none if they are not found
 std::vector<Ring>
 FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19937_64& random)
 {
     // Most searches end soon or never: many short ones are better than one long one.
-    constexpr uint32_t TRIES = 24;
-    constexpr uint32_t SWEEPS = 100;
+    constexpr uint32_t TRIES = 36;
+    const double dearness[] = {1.3, 2, 4};
+    const uint32_t nSweeps = std::clamp(50'000 / topology.GetNServers(), 10U, 100U);
     for (uint32_t i = 1; i <= TRIES; ++i)
     {
-        auto covers = FindCycleCovers(topology, topology.GetCapacities(), nCovers, random);
-        if (!covers)
-        {
-            return {};
-        }
-        if (MergeCycles(topology, *covers, nRings, i * SWEEPS, random))
+        const CoverStyle style = i % 4 == 0 ? CoverStyle::RANDOM : CoverStyle::REGULAR;
+        auto covers = TryCovers(topology, nCovers, style, random);
+        if (covers &&
+            MergeCycles(topology, *covers, nRings, {i * nSweeps, dearness[i % 3]}, random))
         {
             std::vector<Ring> rings(nRings);
             std::transform(covers->begin(), covers->begin() + nRings, rings.begin(), MakeRing);
@@ -79,13 +85,18 @@ FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19
 std::vector<Ring>
 PackRings(const Topology& topology, uint32_t mostRings, uint64_t seed)
 {
+    if (topology.GetNServers() < 2 || !topology.AreServersConnected())
+    {
+        return {};
+    }
     std::mt19937_64 random(seed);
     uint32_t nCovers = std::min(mostRings, CountFewestPorts(topology));
-    while (nCovers > 1 && !FindCycleCovers(topology, topology.GetCapacities(), nCovers, random))
+    while (nCovers > 1 && !TryCovers(topology, nCovers, CoverStyle::REGULAR, random))
     {
         --nCovers;
     }
-    for (uint32_t nRings = nCovers; nRings > 1; --nRings)
+    constexpr uint32_t BIG_STEPS = 9; // With so many rings, one fewer is not worth a search.
+    for (uint32_t nRings = nCovers; nRings > 1; nRings -= 1 + nRings / BIG_STEPS)
     {
         std::vector<Ring> rings = FindRings(topology, nRings, nCovers, random);
         if (!rings.empty())

@@ -33,6 +33,7 @@ const ShortName SHORT_NAMES[] = {
     {"ring", "ns3::allreduce::RingScheduler", ""},
     {"ring-aware", "ns3::allreduce::RingScheduler", "TopologyAware"},
     {"multi-ring", "ns3::allreduce::MultiRingScheduler", ""},
+    {"hierarchical", "ns3::allreduce::HierarchicalScheduler", ""},
     {"halving-doubling", "ns3::allreduce::HalvingDoublingScheduler", ""},
     {"double-tree", "ns3::allreduce::DoubleTreeScheduler", ""},
     {"forest", "ns3::allreduce::ForestScheduler", ""},
