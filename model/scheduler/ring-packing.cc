@@ -6,6 +6,7 @@
 
 #include "cover-merging.h"
 #include "cycle-cover.h"
+#include "tour-search.h"
 
 #include <algorithm>
 #include <limits>
@@ -57,6 +58,26 @@ TryCovers(const Topology& topology, uint32_t nCovers, CoverStyle style, std::mt1
     return FindCycleCovers(topology, topology.GetCapacities(), nCovers, style, random);
 }
 
+/// @return so many rings out of so many covers, or none if this try does not find them
+std::vector<Ring>
+FindDirectedRings(const Topology& topology,
+                  uint32_t nRings,
+                  uint32_t nCovers,
+                  uint32_t i,
+                  const MergingEffort& effort,
+                  std::mt19937_64& random)
+{
+    const CoverStyle style = i % 4 == 0 ? CoverStyle::RANDOM : CoverStyle::REGULAR;
+    auto covers = TryCovers(topology, nCovers, style, random);
+    if (!covers || !MergeCycles(topology, *covers, nRings, effort, random))
+    {
+        return {};
+    }
+    std::vector<Ring> rings(nRings);
+    std::transform(covers->begin(), covers->begin() + nRings, rings.begin(), MakeRing);
+    return rings;
+}
+
 /// @return so many rings out of so many covers, or none if they are not found
 std::vector<Ring>
 FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19937_64& random)
@@ -67,13 +88,18 @@ FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19
     const uint32_t nSweeps = std::clamp(50'000 / topology.GetNServers(), 10U, 100U);
     for (uint32_t i = 1; i <= TRIES; ++i)
     {
-        const CoverStyle style = i % 4 == 0 ? CoverStyle::RANDOM : CoverStyle::REGULAR;
-        auto covers = TryCovers(topology, nCovers, style, random);
-        if (covers &&
-            MergeCycles(topology, *covers, nRings, {i * nSweeps, dearness[i % 3]}, random))
+        const MergingEffort effort{i * nSweeps, dearness[i % 3]};
+        std::vector<Ring> rings;
+        if (nRings % 2 == 0)
         {
-            std::vector<Ring> rings(nRings);
-            std::transform(covers->begin(), covers->begin() + nRings, rings.begin(), MakeRing);
+            rings = FindTours(topology, nRings / 2, effort, random);
+        }
+        if (rings.empty())
+        {
+            rings = FindDirectedRings(topology, nRings, nCovers, i, effort, random);
+        }
+        if (!rings.empty())
+        {
             return rings;
         }
     }

@@ -21,10 +21,10 @@ namespace ns3::allreduce
  * Find as many directed rings as possible that together exceed no link's capacity.
  *
  * Each ring passes every server once, so there are no more of them than the server with the fewest
- * ports has (a wide port counts several times). Covers of the servers by cycles (FindCycleCovers)
- * are merged to rings (MergeCycles), from regular covers and from random ones in turn. In a torus,
- * whose rings exist (Kotzig; Aubert and Schneider), these are the ways along each dimension, in a
- * BCube the circles at each switch. The search is limited: it may find fewer rings than there are.
+ * ports has (a wide port counts several times). Covers of the servers by cycles are merged to
+ * rings: where servers are joined directly, as in tori, both directions of Hamiltonian cycles
+ * (FindTours), else directed rings (MergeCycles). The search is limited: it may find fewer rings
+ * than there are.
  *
  * @param topology the network, its servers connected
  * @param mostRings no more than these

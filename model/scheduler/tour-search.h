@@ -1,0 +1,44 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_TOUR_SEARCH_H
+#define ALLREDUCE_TOUR_SEARCH_H
+
+#include "cover-merging.h"
+#include "ring-order.h"
+
+#include "ns3/allreduce-topology.h"
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * Find Hamiltonian cycles without a common link where all links join servers and every server has
+ * an even number of them, as in most tori, and make two rings of each, one for each direction.
+ *
+ * An Eulerian orientation gives covers by cycles. Of two covers, links are exchanged along short
+ * alternating cycles, above all squares, as in proofs that products of cycles are sums of
+ * Hamiltonian cycles (Kotzig; Aubert and Schneider): mostly this joins two cycles of each. Without
+ * directions there are far more such exchanges than MergeCycles has.
+ *
+ * @param topology the network
+ * @param nTours how many Hamiltonian cycles
+ * @param effort how to search
+ * @param random where chance comes from
+ * @return twice as many rings, or none if they are not found
+ */
+std::vector<Ring> FindTours(const Topology& topology,
+                            uint32_t nTours,
+                            const MergingEffort& effort,
+                            std::mt19937_64& random);
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_TOUR_SEARCH_H */
