@@ -96,13 +96,13 @@ class KnownRingsTestCase : public TestCase
     {
         // Products of cycles are sums of Hamiltonian cycles, each of which is two rings.
         const std::pair<const char*, uint32_t> known[] = {
-            {"torus:5", 2},     {"torus:3x3", 4},        {"torus:3x4", 4},   {"torus:4x4", 4},
-            {"torus:5x7", 4},   {"torus:8x8", 4},        {"torus:16x16", 4}, {"torus:3x3x3", 6},
-            {"torus:4x4x4", 6}, {"torus:3x5x7", 6},      {"torus:2x2x3", 4}, {"torus:8x8x8", 6},
-            {"bcube:3,1", 2},   {"bcube:4,1", 2},        {"bcube:5,1", 2},   {"bcube:16,1", 2},
-            {"bcube:3,2", 3},   {"bcube:4,2", 3},        {"bcube:8,2", 3},   {"bcube:2,3", 4},
-            {"bcube:3,3", 4},   {"dcell:4,1", 2},        {"dcell:6,1", 2},   {"bcube:8,0", 0},
-            {"fattree:4", 0},   {"jellyfish:10,3,2", 0},
+            {"torus:5", 2},     {"torus:3x3", 4},   {"torus:3x4", 4},   {"torus:4x4", 4},
+            {"torus:5x7", 4},   {"torus:8x8", 4},   {"torus:16x16", 4}, {"torus:3x3x3", 6},
+            {"torus:4x4x4", 6}, {"torus:3x5x7", 6}, {"torus:2x2x3", 4}, {"torus:8x8x8", 6},
+            {"bcube:3,1", 2},   {"bcube:4,1", 2},   {"bcube:5,1", 2},   {"bcube:16,1", 2},
+            {"bcube:3,2", 3},   {"bcube:4,2", 3},   {"bcube:8,2", 3},   {"bcube:2,3", 4},
+            {"bcube:2,5", 6},   {"bcube:2,7", 8},   {"bcube:3,3", 4},   {"dcell:4,1", 2},
+            {"dcell:6,1", 2},   {"bcube:8,0", 0},   {"fattree:4", 0},   {"jellyfish:10,3,2", 0},
         };
         for (const auto& [spec, nRings] : known)
         {
@@ -255,6 +255,8 @@ class BoundTestCase : public TestCase
                                                           {"bcube:3,2", 3},
                                                           {"bcube:4,2", 3},
                                                           {"bcube:2,3", 4},
+                                                          {"bcube:2,5", 6},
+                                                          {"bcube:2,7", 8},
                                                           {"dcell:4,1", 2}};
         for (const auto& [spec, nPorts] : ports)
         {

@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace ns3::allreduce
@@ -17,14 +20,48 @@ namespace ns3::allreduce
 namespace
 {
 
-/// @return whether all links join servers, each of which has an even number of them
-bool
-IsEvenAndDirect(const Topology& topology)
+/// Servers in pairs: those that a link joins, or a switch that has no others.
+struct ServerPairs
 {
-    if (topology.GetNSwitches() > 0)
+    std::vector<Link> links;                              //!< one for each pair
+    std::map<std::pair<NodeId, NodeId>, NodeId> switches; //!< between two servers, if there is one
+};
+
+/// @return the pairs, unless some switch has more than two servers or two pairs are the same
+std::optional<ServerPairs>
+FindPairs(const Topology& topology)
+{
+    ServerPairs pairs;
+    std::set<std::pair<NodeId, NodeId>> known;
+    const auto add = [&](NodeId a, NodeId b) {
+        pairs.links.push_back({a, b});
+        return known.emplace(std::minmax(a, b)).second;
+    };
+    for (const Link& link : topology.GetLinks())
     {
-        return false;
+        if (topology.IsServer(link.a) && topology.IsServer(link.b) && !add(link.a, link.b))
+        {
+            return std::nullopt;
+        }
     }
+    for (NodeId id = topology.GetNServers(); id < topology.GetNNodes(); ++id)
+    {
+        const auto ports = topology.GetPorts(id);
+        if (ports.size() != 2 || !topology.IsServer(ports[1].neighbor) ||
+            !add(ports[0].neighbor, ports[1].neighbor))
+        {
+            return std::nullopt;
+        }
+        pairs.switches[{ports[0].neighbor, ports[1].neighbor}] = id;
+        pairs.switches[{ports[1].neighbor, ports[0].neighbor}] = id;
+    }
+    return pairs;
+}
+
+/// @return whether every server has an even number of links
+bool
+IsEven(const Topology& topology)
+{
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
         if (topology.GetPorts(server).size() % 2 != 0)
@@ -260,18 +297,34 @@ FindTours(const Topology& topology,
           const MergingEffort& effort,
           std::mt19937_64& random)
 {
-    if (!IsEvenAndDirect(topology))
+    const auto pairs = FindPairs(topology);
+    if (!pairs)
     {
         return {};
     }
+    const Topology direct(topology.GetName(), topology.GetNServers(), 0, pairs->links);
     const auto covers =
-        FindCycleCovers(topology, OrientLinks(topology), nTours, CoverStyle::REGULAR, random);
+        IsEven(direct)
+            ? FindCycleCovers(direct, OrientLinks(direct), nTours, CoverStyle::REGULAR, random)
+            : std::nullopt;
     if (!covers)
     {
         return {};
     }
     TourSearch search(*covers, random);
-    return search.Run(effort) ? search.GetRings() : std::vector<Ring>{};
+    std::vector<Ring> rings = search.Run(effort) ? search.GetRings() : std::vector<Ring>{};
+    for (Ring& ring : rings)
+    {
+        for (Path& path : ring.paths)
+        {
+            const auto place = pairs->switches.find({path.front(), path.back()});
+            if (place != pairs->switches.end())
+            {
+                path.insert(path.begin() + 1, place->second);
+            }
+        }
+    }
+    return rings;
 }
 
 } // namespace ns3::allreduce

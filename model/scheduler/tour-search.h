@@ -20,8 +20,9 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Find Hamiltonian cycles without a common link where all links join servers and every server has
- * an even number of them, as in most tori, and make two rings of each, one for each direction.
+ * Find Hamiltonian cycles without a common link where servers are joined in pairs, by links or by
+ * switches with two ports, and each is in an even number of pairs, as in most tori and in
+ * hypercubes of even dimension. Each cycle makes two rings, one for each direction.
  *
  * An Eulerian orientation gives covers by cycles. Of two covers, links are exchanged along short
  * alternating cycles, above all squares, as in proofs that products of cycles are sums of
