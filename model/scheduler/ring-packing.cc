@@ -51,10 +51,34 @@ MakeRing(const CycleCover& cover)
     return ring;
 }
 
-/// @return covers that the links allow, if they do
-std::optional<std::vector<CycleCover>>
-TryCovers(const Topology& topology, uint32_t nCovers, CoverStyle style, std::mt19937_64& random)
+/// @return by directed link: its capacity, but no more than the narrowest link has
+std::vector<uint32_t>
+GetNarrowCapacities(const Topology& topology)
 {
+    std::vector<uint32_t> capacities = topology.GetCapacities();
+    const uint32_t least = *std::min_element(capacities.begin(), capacities.end());
+    std::fill(capacities.begin(), capacities.end(), least);
+    return capacities;
+}
+
+/// @return covers that the links allow, if they do; on narrow ones, which are more regular, if
+/// asked
+std::optional<std::vector<CycleCover>>
+TryCovers(const Topology& topology,
+          uint32_t nCovers,
+          CoverStyle style,
+          bool isNarrow,
+          std::mt19937_64& random)
+{
+    if (isNarrow)
+    {
+        auto covers =
+            FindCycleCovers(topology, GetNarrowCapacities(topology), nCovers, style, random);
+        if (covers)
+        {
+            return covers;
+        }
+    }
     return FindCycleCovers(topology, topology.GetCapacities(), nCovers, style, random);
 }
 
@@ -68,7 +92,7 @@ FindDirectedRings(const Topology& topology,
                   std::mt19937_64& random)
 {
     const CoverStyle style = i % 4 == 0 ? CoverStyle::RANDOM : CoverStyle::REGULAR;
-    auto covers = TryCovers(topology, nCovers, style, random);
+    auto covers = TryCovers(topology, nCovers, style, i % 2 == 1, random);
     if (!covers || !MergeCycles(topology, *covers, nRings, effort, random))
     {
         return {};
@@ -117,7 +141,7 @@ PackRings(const Topology& topology, uint32_t mostRings, uint64_t seed)
     }
     std::mt19937_64 random(seed);
     uint32_t nCovers = std::min(mostRings, CountFewestPorts(topology));
-    while (nCovers > 1 && !TryCovers(topology, nCovers, CoverStyle::REGULAR, random))
+    while (nCovers > 1 && !TryCovers(topology, nCovers, CoverStyle::REGULAR, false, random))
     {
         --nCovers;
     }
