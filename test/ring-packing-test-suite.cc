@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/ring-order.h"
 #include "ns3/ring-packing.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
@@ -54,23 +55,30 @@ FindPathFlaw(const Topology& topology,
     return "";
 }
 
+/// @return whether a ring passes every server once
+bool
+PassesAll(const Topology& topology, const Ring& ring)
+{
+    std::vector<NodeId> all(topology.GetNServers());
+    std::iota(all.begin(), all.end(), 0);
+    return std::is_permutation(all.begin(), all.end(), ring.order.begin(), ring.order.end()) &&
+           ring.paths.size() == all.size();
+}
+
 /// @return what is wrong with rings that should be Hamiltonian and share no link; "" if nothing is
 std::string
 FindFlaw(const Topology& topology, const std::vector<Ring>& rings)
 {
-    std::vector<NodeId> all(topology.GetNServers());
-    std::iota(all.begin(), all.end(), 0);
     std::vector<uint32_t> used(topology.GetNDirectedLinks(), 0);
     for (const Ring& ring : rings)
     {
-        if (!std::is_permutation(all.begin(), all.end(), ring.order.begin(), ring.order.end()) ||
-            ring.paths.size() != all.size())
+        if (!PassesAll(topology, ring))
         {
             return "a ring does not pass every server once";
         }
-        for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t i = 0; i < ring.order.size(); ++i)
         {
-            const NodeId next = ring.order[(i + 1) % all.size()];
+            const NodeId next = ring.order[(i + 1) % ring.order.size()];
             const std::string flaw =
                 FindPathFlaw(topology, ring.paths[i], ring.order[i], next, used);
             if (!flaw.empty())
@@ -135,6 +143,9 @@ class AnyRingsTestCase : public TestCase
             const std::vector<Ring> rings = PackRings(topology, ANY_NUMBER, Draw(random, 100));
             NS_TEST_EXPECT_MSG_EQ(FindFlaw(topology, rings), "", topology.GetName());
             NS_TEST_EXPECT_MSG_NE(rings.size(), 1, "one ring is for others to find");
+            NS_TEST_EXPECT_MSG_EQ(PassesAll(topology, FindRelayedRing(topology, 1)),
+                                  true,
+                                  "relays");
             nPacked += !rings.empty();
         }
         NS_TEST_EXPECT_MSG_GT(nPacked, 20, "some networks have two rings or more");
@@ -281,6 +292,27 @@ class BoundTestCase : public TestCase
     }
 };
 
+/// @brief A single ring of a network that has lost links.
+class RelayTestCase : public TestCase
+{
+  public:
+    RelayTestCase()
+        : TestCase("a server with one neighbor left costs multi-ring a round, not another ring")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const uint64_t seed : {1, 2, 3, 4, 5})
+        {
+            const Topology topology = Degrade(ParseTopology("dcell:4,1"), 0.05, seed);
+            const std::size_t nRounds = PlanFromStart("multi-ring", topology, 2).rounds.size();
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(nRounds, 2 * 2 * 19 + 1, topology.GetName());
+        }
+    }
+};
+
 /// @return servers in racks: a switch for each, and one above with wide links
 Topology
 MakeRacks(const std::vector<uint32_t>& sizes)
@@ -416,6 +448,7 @@ class RingPackingTestSuite : public TestSuite
         AddTestCase(new AnyRingsTestCase);
         AddTestCase(new OptimalRingsTestCase);
         AddTestCase(new BoundTestCase);
+        AddTestCase(new RelayTestCase);
         AddTestCase(new HierarchicalTestCase);
         AddTestCase(new RemarkTestCase);
     }

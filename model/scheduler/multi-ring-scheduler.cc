@@ -171,7 +171,7 @@ class MultiRingScheduler : public PlannedScheduler
         const Topology& topology = state.GetTopology();
         const std::vector<Ring> rings = PackRings(topology, CountMostChunks(state), GetSeed());
         m_nRings = std::max<std::size_t>(rings.size(), 1);
-        return rings.empty() ? PlanRing(state, FindRing(topology, GetSeed()))
+        return rings.empty() ? PlanRing(state, FindRelayedRing(topology, GetSeed()))
                              : PlanRings(state, rings);
     }
 

@@ -25,9 +25,9 @@ namespace ns3::allreduce
  * hypercubes of even dimension. Each cycle makes two rings, one for each direction.
  *
  * An Eulerian orientation gives covers by cycles. Of two covers, links are exchanged along short
- * alternating cycles, above all squares, as in proofs that products of cycles are sums of
- * Hamiltonian cycles (Kotzig; Aubert and Schneider): mostly this joins two cycles of each. Without
- * directions there are far more such exchanges than MergeCycles has.
+ * alternating cycles, above all squares: mostly this joins two cycles of each. Without directions
+ * there are far more such exchanges than MergeCycles has. That tori are sums of Hamiltonian cycles
+ * is proven (Kotzig; Foregger; Aubert and Schneider).
  *
  * @param topology the network
  * @param nTours how many Hamiltonian cycles
