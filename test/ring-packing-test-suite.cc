@@ -138,7 +138,7 @@ class AnyRingsTestCase : public TestCase
     {
         TestRandom random(11);
         uint32_t nPacked = 0;
-        for (const Topology& topology : MakeFamiliesAndRandom(random, 200, {8, 5, 3}))
+        for (const Topology& topology : MakeFamiliesAndRandom(random, 100, {8, 5, 3}))
         {
             const std::vector<Ring> rings = PackRings(topology, ANY_NUMBER, Draw(random, 100));
             NS_TEST_EXPECT_MSG_EQ(FindFlaw(topology, rings), "", topology.GetName());
