@@ -78,6 +78,7 @@ struct Result
     std::string scheduler;      //!< who made it
     AllReduceSchedule schedule; //!< what it made
     double planMs{0};           //!< how long that took
+    std::string remark{};       //!< what its maker says about it
 };
 
 double
@@ -97,10 +98,16 @@ MakePlan(const Topology& topology, const std::string& name, const Options& optio
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line.Show(what, share); });
     const auto makeScheduler = [&] { return MakeScheduler(name, options.plan); };
-    AllReduceSchedule schedule =
-        options.isApart ? PlanApart(topology, collective, makeScheduler, progress)
-                        : Plan(*makeScheduler(), AllReduceState(topology, collective), progress);
-    return {name, std::move(schedule), GetMilliseconds(begin)};
+    if (options.isApart)
+    {
+        return {name,
+                PlanApart(topology, collective, makeScheduler, progress),
+                GetMilliseconds(begin),
+                ""};
+    }
+    const Ptr<AllReduceScheduler> scheduler = makeScheduler();
+    AllReduceSchedule schedule = Plan(*scheduler, AllReduceState(topology, collective), progress);
+    return {name, std::move(schedule), GetMilliseconds(begin), scheduler->GetRemark()};
 }
 
 void
@@ -225,6 +232,10 @@ MakeRow(const Topology& topology,
         row["bounds"][bound.name] = bound.rounds;
     }
     AddGroups(row, topology, result, options);
+    if (!result.remark.empty())
+    {
+        row["remark"] = result.remark;
+    }
     return row;
 }
 
@@ -284,6 +295,10 @@ MakeDetails(const Topology& topology,
             const Options& options)
 {
     std::ostringstream details;
+    if (!result.remark.empty())
+    {
+        details << "  " << result.scheduler << ": " << result.remark << "\n";
+    }
     if (options.showBounds && isFirst)
     {
         PrintBounds(bounds, result.schedule.collective.GetNChunks(), details);

@@ -203,6 +203,8 @@ class RoundTripTestCase : public TestCase
                                      "ps-merge",
                                      "ring",
                                      "ring-aware",
+                                     "multi-ring",
+                                     "hierarchical",
                                      "halving-doubling",
                                      "double-tree",
                                      "greedy"})

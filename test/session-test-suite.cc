@@ -960,6 +960,9 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new ExactSumsTestCase("bcube:2,1", "ps"));
         AddTestCase(new ExactSumsTestCase("bcube:3,1", "greedy"));
         AddTestCase(new ExactSumsTestCase("dcell:2,1", "ring-aware"));
+        AddTestCase(new ExactSumsTestCase("bcube:3,1", "multi-ring"));
+        AddTestCase(new ExactSumsTestCase("bcube:3,1", "hierarchical"));
+        AddTestCase(new ExactSumsTestCase("torus:3x3", "multi-ring"));
         AddTestCase(new ExactSumsTestCase("dcell:3,1", "ps-merge"));
         AddTestCase(new ExactSumsTestCase("jellyfish:5,2,2,1", "double-tree"));
         AddTestCase(new ExactSumsTestCase("jellyfish:4,3,1,1", "halving-doubling"));

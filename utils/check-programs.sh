@@ -323,6 +323,8 @@ check_plan()
     local program=allreduce-plan
     check "plan: three schedulers" prints '^bcube:4,1 +greedy +16 +2 +30 +30 +1.000 +yes' $program
     check "plan: all schedulers" prints 'halving-doubling' $program --topology=dcell:3,1 --scheduler=all
+    check "plan: how many rings" prints '^  multi-ring: 4 rings$' $program --topology=torus:4x4 --scheduler=multi-ring
+    check "plan: how many racks, in JSON" prints '"remark": ?"4 racks"' $program --scheduler=hierarchical --format=json
     check "plan: json" is_json $program --format=json --links --topology=torus:3x3
     check "plan: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program --format=json
     check "plan: csv" prints '^"bcube:4,1",greedy,16,1.0,16,15,' $program --format=csv \

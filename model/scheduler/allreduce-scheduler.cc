@@ -58,6 +58,12 @@ AllReduceScheduler::GetPlanner() const
     return "";
 }
 
+std::string
+AllReduceScheduler::GetRemark() const
+{
+    return "";
+}
+
 void
 AllReduceScheduler::SetProgress(PlanningProgress progress)
 {

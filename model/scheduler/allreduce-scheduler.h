@@ -54,6 +54,13 @@ class AllReduceScheduler : public Object
      */
     virtual std::string GetPlanner() const;
 
+    /**
+     * What else users should know about the plan, such as what it is made of.
+     *
+     * @return a few words; "" if there is nothing to say
+     */
+    virtual std::string GetRemark() const;
+
     /// @param progress where to say how far planning has come from now on
     void SetProgress(PlanningProgress progress);
 

@@ -261,6 +261,58 @@ FindAdjacentServers(const Topology& topology)
     return neighbors;
 }
 
+/// @return a Hamiltonian cycle, if it is found
+std::optional<std::vector<NodeId>>
+FindCycle(const std::vector<std::vector<NodeId>>& neighbors, uint64_t seed)
+{
+    constexpr uint32_t TRIES = 10;
+    for (uint32_t i = 0; i < TRIES; ++i)
+    {
+        if (auto cycle = HamiltonianSearch(neighbors, seed + i).Run())
+        {
+            return cycle;
+        }
+    }
+    return std::nullopt;
+}
+
+/// @return a cycle of the servers with two neighbors or more, each followed by its other ones
+std::optional<std::vector<NodeId>>
+FindCycleWithLeaves(const std::vector<std::vector<NodeId>>& neighbors, uint64_t seed)
+{
+    const auto isLeaf = [&](NodeId server) { return neighbors[server].size() < 2; };
+    std::vector<NodeId> core;
+    std::vector<NodeId> number(neighbors.size());
+    for (NodeId server = 0; server < neighbors.size(); ++server)
+    {
+        number[server] = core.size();
+        if (!isLeaf(server))
+        {
+            core.push_back(server);
+        }
+    }
+    std::vector<std::vector<NodeId>> coreNeighbors(core.size());
+    std::vector<std::vector<NodeId>> leaves(core.size());
+    for (NodeId i = 0; i < core.size(); ++i)
+    {
+        for (const NodeId neighbor : neighbors[core[i]])
+        {
+            (isLeaf(neighbor) ? leaves[i] : coreNeighbors[i])
+                .push_back(isLeaf(neighbor) ? neighbor : number[neighbor]);
+        }
+    }
+    std::vector<NodeId> order;
+    if (const auto cycle = core.empty() ? std::nullopt : FindCycle(coreNeighbors, seed))
+    {
+        for (const NodeId i : *cycle)
+        {
+            order.push_back(core[i]);
+            order.insert(order.end(), leaves[i].begin(), leaves[i].end());
+        }
+    }
+    return order.size() == neighbors.size() ? std::optional(order) : std::nullopt;
+}
+
 bool
 AreSingleHomed(const Topology& topology)
 {
@@ -293,14 +345,23 @@ FindRing(const Topology& topology, uint64_t seed)
         TakeShortCuts(topology, ring.paths);
         return ring;
     }
-    constexpr uint32_t TRIES = 10;
-    const auto neighbors = FindAdjacentServers(topology);
-    for (uint32_t i = 0; i < TRIES; ++i)
+    if (auto cycle = FindCycle(FindAdjacentServers(topology), seed))
     {
-        if (auto cycle = HamiltonianSearch(neighbors, seed + i).Run())
+        ring.order = std::move(*cycle);
+    }
+    return ring;
+}
+
+Ring
+FindRelayedRing(const Topology& topology, uint64_t seed)
+{
+    Ring ring = FindRing(topology, seed);
+    const auto neighbors = FindAdjacentServers(topology);
+    if (!AreSingleHomed(topology) && !FindCycle(neighbors, seed))
+    {
+        if (auto cycle = FindCycleWithLeaves(neighbors, seed))
         {
             ring.order = std::move(*cycle);
-            break;
         }
     }
     return ring;

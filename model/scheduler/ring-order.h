@@ -44,6 +44,18 @@ Ring FindRing(const Topology& topology, uint64_t seed);
 /**
  * @ingroup allreduce
  *
+ * The same, but where there is no Hamiltonian cycle, servers that have lost all neighbors but one
+ * stand beside it in the ring, and it relays what they send.
+ *
+ * @param topology the network, its servers connected
+ * @param seed where the search begins
+ * @return the ring
+ */
+Ring FindRelayedRing(const Topology& topology, uint64_t seed);
+
+/**
+ * @ingroup allreduce
+ *
  * @param topology the network
  * @return the ring in the order of the servers' numbers, without paths
  */

@@ -32,6 +32,8 @@ const ShortName SHORT_NAMES[] = {
     {"ps-merge", "ns3::allreduce::ParameterServerScheduler", "Merge"},
     {"ring", "ns3::allreduce::RingScheduler", ""},
     {"ring-aware", "ns3::allreduce::RingScheduler", "TopologyAware"},
+    {"multi-ring", "ns3::allreduce::MultiRingScheduler", ""},
+    {"hierarchical", "ns3::allreduce::HierarchicalScheduler", ""},
     {"halving-doubling", "ns3::allreduce::HalvingDoublingScheduler", ""},
     {"double-tree", "ns3::allreduce::DoubleTreeScheduler", ""},
     {"forest", "ns3::allreduce::ForestScheduler", ""},
