@@ -220,6 +220,8 @@ sys.exit(1 if wrong else 0)
 END
 }
 
+# Else LibTorch and OpenBLAS choose what they compute with by the processor, and training comes out differently.
+export ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Haswell
 check_blocks README.md
 check_blocks doc/allreduce-schedulers.rst
 if [[ -x $build_dir/bin/allreduce-train ]]; then

@@ -43,18 +43,18 @@ FindSides(const Collective& collective, const CutBound& bound, ChunkId chunk)
 uint64_t
 CountOverOneBorder(const Collective& collective, const CutBound& bound)
 {
-    uint64_t nOut = 0;
-    uint64_t nIn = 0;
+    uint64_t nLeaving = 0;
+    uint64_t nEntering = 0;
     for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
     {
         const ChunkSides sides = FindSides(collective, bound, chunk);
         const bool isReduced = sides.senders.size() > 1;
         const bool isBroadcast = sides.receivers.size() > 1;
         const bool isRootInside = sides.root != NO_SIDE;
-        nOut += (isReduced && !isRootInside) + (isBroadcast && isRootInside);
-        nIn += (isReduced && isRootInside) + (isBroadcast && !isRootInside);
+        nLeaving += (isReduced && !isRootInside) + (isBroadcast && isRootInside);
+        nEntering += (isReduced && isRootInside) + (isBroadcast && !isRootInside);
     }
-    return std::max(nOut, nIn);
+    return std::max(nLeaving, nEntering);
 }
 
 /// @return how many workloads must go from one side to another
