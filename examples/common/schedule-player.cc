@@ -91,6 +91,10 @@ class Player
             steps.push_back(TakeStep(end));
         }
         Json view = MakeNetworkView(m_topology, m_drawn);
+        if (!m_state.GetCollective().IsOfAll())
+        {
+            view.erase("bottleneck"); // is that of an AllReduce of all servers
+        }
         view["chunks"] = m_state.GetNChunks();
         view["chunk_rounds"] = MakeChunksJson();
         view["use"] = MakeUseJson(nRounds);

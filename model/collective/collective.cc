@@ -84,6 +84,10 @@ FindFaultOfChunk(const Collective& collective, ChunkId chunk)
 void
 CheckGroups(const std::vector<Group>& groups, uint32_t nServers)
 {
+    if (groups.empty())
+    {
+        FailInput("no groups, expected 1 or more");
+    }
     std::vector<bool> isTaken(nServers, false);
     for (const Group& group : groups)
     {
