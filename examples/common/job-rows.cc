@@ -29,6 +29,7 @@ GetJobColumns()
             {"alone_s", "alone s", 10, 7},
             {"measured_s", "measured s", 10, 7},
             {"slowdown", "slowdown", 8, 3},
+            {"state", "state", 6},
             {"algbw_gbs", "algbw GB/s", 10, 3},
             {"busbw_gbs", "busbw GB/s", 10, 3},
             {"verified", "verified", 8},
@@ -44,6 +45,7 @@ MakeJobRow(const PlannedJob& job, const JobResult& result)
                                   {"job_servers", job.options.servers},
                                   {"start_s", job.options.start.GetSeconds()},
                                   {"end_s", result.endSeconds},
+                                  {"state", "done"},
                                   {"alone_s", nullptr},
                                   {"slowdown", nullptr}};
     row.update(MakeRow(job.experiment, job.options.run, result.together));
@@ -54,6 +56,10 @@ MakeJobRow(const PlannedJob& job, const JobResult& result)
     else if (result.together.failure.empty())
     {
         row["failure"] = "alone: " + result.alone.failure;
+    }
+    if (row.contains("failure"))
+    {
+        row["state"] = "failed";
     }
     if (const auto slowdown = result.GetSlowdown())
     {

@@ -310,6 +310,8 @@ class AllReduceSession : public Object
     bool IsHere(NodeId server) const;
     bool AwaitsOthers() const;
     std::string DescribeStuck() const;
+    /// @return by server: whether the AllReduce cannot go on without it
+    std::vector<bool> FindNeeded() const;
     std::string DescribeCutOff() const;
 
     // Where several ranks simulate the network: see allreduce-session-ranks.cc
