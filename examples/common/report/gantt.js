@@ -74,15 +74,17 @@ function drawGanttBars(context, rows, box) {
   const {top, high} = box;
   const kinds = [getColor("--reduce"), getColor("--broadcast")];
   const jobs = getJobColors();
+  const nBands = countJobBands(view);
+  const thick = (high - 2) / nBands;
   rows.forEach(([name, flows], i) => {
     for (const flow of flows) {
       const [, , , isBroadcast, begin, duration, , fate] = flow;
-      const [x, y] = [placeTime(box, begin), top + high * i + 1];
+      const [x, y] = [placeTime(box, begin), top + high * i + 1 + thick * getJobBand(flow, nBands)];
       const wide = Math.max(0.6, placeTime(box, begin + duration) - x - 0.6);
       context.globalAlpha = fate ? 1 : view.is_aggregated ? 0.35 : 0.85;
       context.fillStyle = flow.job ? jobs[flow.job.number % JOB_COLORS] : kinds[+isBroadcast];
-      if (fate) drawCutFlow(context, x, y, wide, high - 2);
-      else context.fillRect(x, y, wide, high - 2);
+      if (fate) drawCutFlow(context, x, y, wide, thick);
+      else context.fillRect(x, y, wide, thick);
     }
   });
   context.globalAlpha = 1;
@@ -215,7 +217,8 @@ function describeFlow(flow) {
   const end = !fate ? "took" : fate === "aborted" ? "was aborted after"
                                                   : "had not arrived when the run ended, after";
   const kind = `${flow.job ? flow.job.name + ": " : ""}${isBroadcast ? "broadcast" : "reduce"}`;
-  return `${kind} of chunk ${chunk} from server ${source} to server ${target}: began at ${showTime(begin)}, ${end} ${showTime(duration)}`;
+  return `${kind} of chunk ${chunk} from server ${source} to server ${target}: ` +
+    `began at ${showTime(begin)}, ${end} ${showTime(duration)}`;
 }
 
 function nameGanttRow(name) {
@@ -228,7 +231,11 @@ function showFlowAt(x, y) {
   const time = begin + (x - left) / width * (end - begin);
   const near = view.run.marks.filter((mark) => Math.abs(placeTime(box, mark.time) - x) < 6);
   const row = rows[Math.floor((y - top) / high)];
-  const found = row && row[1].find((flow) => flow[4] <= time && time <= flow[4] + flow[5]);
+  const isAt = (flow) => flow[4] <= time && time <= flow[4] + flow[5];
+  const nBands = countJobBands(view);
+  const band = Math.floor(((y - top) % high) / high * nBands);
+  const isInBand = (flow) => isAt(flow) && getJobBand(flow, nBands) === band;
+  const found = row && (row[1].find(isInBand) || row[1].find(isAt));
   get("ganttHover").textContent = y < top ? near.map(describeMark).join("; ")
     : row ? nameGanttRow(row[0]) + (found ? `: ${describeFlow(found)}` : "") : "";
 }

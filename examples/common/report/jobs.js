@@ -27,6 +27,16 @@ function gatherFlows(item) {
   return item.gathered;
 }
 
+// The bars of a few jobs are one above the other in each row, so that all are seen where they overlap.
+const MOST_BANDS = 4;
+
+function countJobBands(item) {
+  const count = getCompany(item).length;
+  return count <= MOST_BANDS ? count : 1;
+}
+
+const getJobBand = ({job}, nBands) => job ? job.number % nBands : 0;
+
 // From the begin of a step's first round to the end of its last; of the AllReduce shown.
 function findStepTimes({run, steps}, index) {
   const spans = new Map(run.rounds.map(([round, begin, duration]) => [round, [begin, begin + duration]]));

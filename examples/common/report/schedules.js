@@ -165,8 +165,9 @@ function explainColors() {
 }
 
 // Of those on the first network: the one with the fewest rounds, the last of these. A run that
-// failed has few, and is not the best.
+// failed has few, and is not the best. Of jobs the first one.
 function findBestView() {
+  if (data.views[0].job) return 0;
   const rounds = ({steps}) => {
     const {round, missing} = steps[steps.length - 1];
     return missing === 0 ? round : Infinity;
