@@ -553,10 +553,10 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     {
         return 0;
     }
+    CheckBesideJobs(parser, GetNLaunched());
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
-    CheckBesideJobs(parser, GetNLaunched());
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");

@@ -195,6 +195,10 @@ JobResult::GetSlowdown() const
 std::vector<PlannedJob>
 PlanJobs(const Topology& topology, const std::vector<JobOptions>& jobs)
 {
+    if (!jobs.empty())
+    {
+        jobs.front().run.CheckFor(topology); // It is the same for all.
+    }
     std::vector<PlannedJob> planned;
     for (const JobOptions& job : jobs)
     {
