@@ -45,7 +45,6 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <streambuf>
@@ -385,25 +384,6 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
         }
     }
     return isGood;
-}
-
-/// Makes columns wide enough for what jobs are called.
-void
-MakeRoomForJobs(const std::vector<JobOptions>& jobs, ResultWriter& writer)
-{
-    std::map<std::string, std::vector<std::string>> texts;
-    for (const JobOptions& job : jobs)
-    {
-        texts["job"].push_back(job.name);
-        texts["job_servers"].push_back(job.servers);
-        texts["collective"].push_back(job.plan.groups.collective);
-        texts["scheduler"].push_back(job.plan.schedulers.front());
-        texts["size"].push_back(FormatSize(job.bytes));
-    }
-    for (const auto& [key, names] : texts)
-    {
-        writer.MakeRoom(key, names);
-    }
 }
 
 /// Plans, runs and reports jobs that share a network; @return whether all went well

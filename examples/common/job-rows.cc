@@ -7,7 +7,9 @@
 #include "run-rows.h"
 #include "schedule-view.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace ns3::allreduce
 {
@@ -36,6 +38,24 @@ GetJobColumns()
             {"data_verified", "data", 4},
             {"replans", "replans", 7},
             {"replanned_by", "replanned by", 12}};
+}
+
+void
+MakeRoomForJobs(const std::vector<JobOptions>& jobs, ResultWriter& writer)
+{
+    std::map<std::string, std::vector<std::string>> texts;
+    for (const JobOptions& job : jobs)
+    {
+        texts["job"].push_back(job.name);
+        texts["job_servers"].push_back(job.servers);
+        texts["collective"].push_back(job.plan.groups.collective);
+        texts["scheduler"].push_back(job.plan.schedulers.front());
+        texts["size"].push_back(FormatSize(job.bytes));
+    }
+    for (const auto& [key, names] : texts)
+    {
+        writer.MakeRoom(key, names);
+    }
 }
 
 nlohmann::ordered_json

@@ -19,6 +19,14 @@ namespace ns3::allreduce
 std::vector<ResultWriter::Column> GetJobColumns();
 
 /**
+ * Make columns wide enough for what jobs are called.
+ *
+ * @param jobs the jobs of the rows to come
+ * @param writer where the rows go
+ */
+void MakeRoomForJobs(const std::vector<JobOptions>& jobs, ResultWriter& writer);
+
+/**
  * @param job what was run
  * @param result what came out
  * @return a row for a ResultWriter: what MakeRow says of a run, and what makes it a job's
