@@ -12,6 +12,9 @@
 #include "allreduce-program-options.h"
 #include "chakra-files.h"
 #include "html-report.h"
+#include "job-experiment.h"
+#include "job-options.h"
+#include "job-rows.h"
 #include "output-file.h"
 #include "plan-options.h"
 #include "result-writer.h"
@@ -56,16 +59,17 @@ namespace
 /// What can be asked for.
 struct Options
 {
-    PlanOptions plan;           //!< which networks and schedulers
-    RunOptions run;             //!< how
-    std::string bytes{"16MiB"}; //!< size of the gradient
-    std::string scheduleIn;     //!< a schedule to run instead of planning one
-    std::string scheduleOut;    //!< where to write the schedule
-    std::string chakraIn;       //!< workload traces whose AllReduces are run
-    std::string report;         //!< where to write the page
-    std::string traceJson;      //!< where to write trace events
-    std::string pcap;           //!< how the names of packet traces begin
-    std::string anim;           //!< where to write NetAnim's XML
+    PlanOptions plan;              //!< which networks and schedulers
+    RunOptions run;                //!< how
+    std::string bytes{"16MiB"};    //!< size of the gradient
+    std::vector<std::string> jobs; //!< several that share the network
+    std::string scheduleIn;        //!< a schedule to run instead of planning one
+    std::string scheduleOut;       //!< where to write the schedule
+    std::string chakraIn;          //!< workload traces whose AllReduces are run
+    std::string report;            //!< where to write the page
+    std::string traceJson;         //!< where to write trace events
+    std::string pcap;              //!< how the names of packet traces begin
+    std::string anim;              //!< where to write NetAnim's XML
 };
 
 void
@@ -382,6 +386,31 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     return isGood;
 }
 
+/// Plans, runs and reports jobs that share a network; @return whether all went well
+bool
+ReportJobs(const Options& options, uint64_t bytes, Outputs& outputs)
+{
+    const std::vector<JobOptions> jobs = ParseJobs(options.jobs, options.plan, options.run, bytes);
+    const std::vector<Topology> topologies = options.plan.topologies.Make();
+    outputs.writer.MakeRoom("topology", GetNames(topologies));
+    MakeRoomForJobs(jobs, outputs.writer);
+    bool isGood = true;
+    for (uint32_t run = 0; run < topologies.size(); ++run)
+    {
+        const std::vector<PlannedJob> planned = PlanJobs(topologies[run], jobs);
+        const std::vector<JobResult> results = RunJobs(planned, options.run);
+        outputs.packets.Finish();
+        for (uint32_t i = 0; i < planned.size(); ++i)
+        {
+            const auto row = MakeJobRow(planned[i], results[i]);
+            isGood = ReportRow("allreduce-run", row, outputs.writer) && isGood;
+            outputs.report.AddRow(row);
+            outputs.report.AddView([&] { return MakeJobView(planned[i], results[i], i, run); });
+        }
+    }
+    return isGood;
+}
+
 /// Of several processes that say the same, only the first is heard. Until a simulation begins they
 /// do the same, and go wrong together.
 class OtherRanksQuiet
@@ -445,6 +474,7 @@ AddOptions(ProgramOptions& parser, Options& options)
     options.plan.AddTo(parser);
     options.run.AddTo(parser);
     parser.Add("bytes", options.bytes, "size of the gradient, as 100MiB");
+    parser.Add("job", options.jobs, '\n', GetJobGrammar());
     parser.Add("schedule-in", options.scheduleIn, "run this schedule file instead of planning");
     parser.Add("schedule-out", options.scheduleOut, "write the (last) schedule to this file");
     parser.Add("chakra-in",
@@ -462,8 +492,30 @@ AddOptions(ProgramOptions& parser, Options& options)
                       "run the plan of the two policies over TCP");
     parser.AddExample("--scheduler=greedy --bytes=4MiB --fail=0-16@1ms --report=run.html",
                       "break a link after a millisecond, and draw what happened");
+    parser.AddExample("--job='servers=0-7;start=1ms' --job='servers=8-15;scheduler=hrl'",
+                      "two jobs share the network: how much slower is each than alone?");
     parser.AddExample("--topology=dcell:4,1 --transport=raw --sync=dependency --bytes=16MiB",
                       "without IP and without barriers");
+}
+
+std::vector<ResultWriter::Column>
+ChooseColumns(const Options& options)
+{
+    return !options.jobs.empty()      ? GetJobColumns()
+           : options.chakraIn.empty() ? GetRunColumns()
+                                      : GetTrainingColumns();
+}
+
+/// @return whether all went well
+bool
+ReportWanted(const Options& options, uint64_t bytes, Outputs& outputs)
+{
+    if (!options.jobs.empty())
+    {
+        return ReportJobs(options, bytes, outputs);
+    }
+    return options.scheduleIn.empty() ? ReportAll(options, bytes, outputs)
+                                      : Report(MakeFromFile(options, bytes), options, outputs);
 }
 
 int
@@ -481,6 +533,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     {
         return 0;
     }
+    CheckBesideJobs(parser, GetNLaunched());
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
@@ -495,9 +548,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     CheckChakra(options);
     CheckFiles(options);
 
-    Outputs outputs{{std::cout,
-                     ParseFormat(options.plan.format),
-                     options.chakraIn.empty() ? GetRunColumns() : GetTrainingColumns()},
+    Outputs outputs{{std::cout, ParseFormat(options.plan.format), ChooseColumns(options)},
                     {options.report, argc, argv},
                     PacketFiles(options)};
     options.run.fullStack = options.run.fullStack || !options.anim.empty();
@@ -506,9 +557,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
         quiet.LetErrorsPass();
         return WatchPackets(network, options, outputs.packets);
     };
-    const bool isGood = options.scheduleIn.empty()
-                            ? ReportAll(options, bytes, outputs)
-                            : Report(MakeFromFile(options, bytes), options, outputs);
+    const bool isGood = ReportWanted(options, bytes, outputs);
     if (GetLaunchedRank() == 0)
     {
         outputs.report.Write();

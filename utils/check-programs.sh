@@ -590,6 +590,43 @@ refuses_processes()
     OMPI_COMM_WORLD_SIZE=2 refuses 'started in 2 processes, which would all do the same' "$@"
 }
 
+# Jobs that share a network.
+check_jobs()
+{
+    local -a run=(allreduce-run --topology=bcube:4,1 --bytes=1MiB --transport=raw)
+    local -a two=("${run[@]}" '--job=name=a;servers=0-7' '--job=name=b;servers=4-11;start=1ms')
+    local option
+    check "jobs: a row each, in order" prints '^"bcube:4,1",a,0-7,.*,done,' "${two[@]}" --format=csv
+    check "jobs: the second" prints '^"bcube:4,1",b,4-11,allreduce,greedy,1MiB,1,0.001,' "${two[@]}" --format=csv
+    check "jobs: apart" prints '"slowdown":1.0,' "${run[@]}" '--job=servers=0-3;relay=none' \
+        '--job=servers=8-11;relay=none' --format=json
+    check "jobs: on the same servers, with data" prints ' [12]\.[0-9]+ +done .* yes +yes +0 ' "${run[@]}" --job=name=a \
+        --job=name=b --verify-data
+    check "jobs: one to a line" prints '^bcube:4,1 +second ' "${run[@]}" $'--job=name=first\nname=second'
+    check "jobs: a link breaks" prints '^bcube:4,1 +b .* done .* yes +yes +[1-9][0-9]* +greedy' "${run[@]}" --job=name=a \
+        --job=name=b --verify-data --fail=0-16@0.3ms --slow=1-16:2 --background=0.1
+    check "jobs: one is cut off" fails 'bcube:4,1 a greedy 1MiB failed: cut off by links that are down: server 0$' \
+        "${run[@]}" '--job=name=a;servers=0-3' '--job=name=b;servers=8-11;relay=none' '--fail=0-16@0.2ms;0-20@0.2ms'
+    check "jobs: a fault that comes too late is told once" warns 'warning: 1 of the faults were to come after the end' \
+        "${two[@]}" --fail=0-16@1s
+    check "jobs: columns stand" columns_stand "${two[@]}"
+    check "jobs: a key that there is not" refuses '--job "size=1": "size=1": expected KEY=VALUE with one of the keys name' \
+        "${run[@]}" --job=size=1
+    check "jobs: a value that is none" refuses '--job "start=now": start "now": expected a time' "${run[@]}" --job=start=now
+    check "jobs: a server that there is not" refuses '--job "a": --servers "99": expected a server' \
+        "${run[@]}" '--job=name=a;servers=0,99'
+    check "jobs: a name twice" refuses 'name "a": expected another one' "${run[@]}" --job=name=a --job=name=a
+    check "jobs: a slow link that there is not" refuses 'allreduce-run: --slow "1-17": bcube:4,1 has no link' "${two[@]}" \
+        --slow=1-17:2
+    check "jobs: several schedulers" refuses 'scheduler: expected one' "${run[@]}" --scheduler=ring,greedy --job=name=a
+    for option in groups=0-7 schedule-in=x schedule-out=x chakra-in=x links trace-json=x partition=x; do
+        check "jobs: beside ${option%%=*}" refuses "--${option%%=*}: has no effect beside --job" "${run[@]}" --job=name=a \
+            "--$option"
+    done
+    OMPI_COMM_WORLD_SIZE=2 check "jobs: in several processes" refuses '--job: not possible in 2 processes' "${run[@]}" \
+        --job=name=a
+}
+
 # Cases that are shared by processes, ranks of MPI and the machines of a queue.
 check_sweeps()
 {
@@ -1043,6 +1080,7 @@ check_run
 check_compare
 check_collectives
 check_chakra
+check_jobs
 check_sweeps
 check_gnuplot
 check_lost_output

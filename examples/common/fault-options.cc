@@ -102,6 +102,14 @@ ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faul
     }
 }
 
+uint32_t
+CountLateFaults(const std::vector<LinkFault>& faults)
+{
+    return std::count_if(faults.begin(), faults.end(), [](const LinkFault& fault) {
+        return fault.down > Simulator::Now();
+    });
+}
+
 std::vector<LinkFault>
 DrawFaults(const Topology& topology, uint32_t count, uint64_t seed, Time horizon)
 {

@@ -11,6 +11,7 @@
 #include "ns3/allreduce-topology.h"
 #include "ns3/nstime.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ struct LinkFault
  * @param faults which links, and when
  */
 void ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faults);
+
+/**
+ * @param faults links that were to break
+ * @return how many of them were to break after now
+ */
+uint32_t CountLateFaults(const std::vector<LinkFault>& faults);
 
 /**
  * Draw links that break at times from 0 to a horizon. About every second one is mended after at

@@ -235,7 +235,8 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     {
         return true;
     }
-    std::cerr << program << ": " << row["topology"].get<std::string>() << " "
+    const std::string job = row.contains("job") ? row["job"].get<std::string>() + " " : "";
+    std::cerr << program << ": " << row["topology"].get<std::string>() << " " << job
               << row["scheduler"].get<std::string>() << " " << row["size"].get<std::string>()
               << " failed: " << failure->get<std::string>() << std::endl;
     return false;

@@ -96,6 +96,7 @@ class Player
             view.erase("bottleneck"); // is that of an AllReduce of all servers
         }
         view["chunks"] = m_state.GetNChunks();
+        view["sums"] = CountSums();
         view["chunk_rounds"] = MakeChunksJson();
         view["use"] = MakeUseJson(nRounds);
         if (m_drawn.isAggregated)
@@ -203,6 +204,7 @@ class Player
             }
         }
         step["load"] = TakeLoads();
+        step["missing"] = m_state.GetNMissing();
         step["final"] = CountHeld(m_state.GetFinals());
         step["partial"] = CountHeld(m_state.GetPartials());
         if (!m_drawn.isAggregated)
@@ -246,6 +248,20 @@ class Player
             counts[m_drawn.nodeOf[server]] += held.CountRow(server);
         }
         return counts;
+    }
+
+    /// @return how many sums there will be at servers that are to have them
+    uint64_t CountSums() const
+    {
+        uint64_t count = 0;
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            for (ChunkId chunk = 0; chunk < m_state.GetNChunks(); ++chunk)
+            {
+                count += m_state.IsReceiver(server, chunk);
+            }
+        }
+        return count;
     }
 
     /// @return by server: a letter for the shares of chunks of which it has partial and final sums

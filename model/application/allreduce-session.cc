@@ -1114,6 +1114,24 @@ AllReduceSession::DescribeStuck() const
     return text.str();
 }
 
+std::vector<bool>
+AllReduceSession::FindNeeded() const
+{
+    const uint32_t nServers = m_network->GetTopology().GetNServers();
+    std::vector<bool> isNeeded(nServers, m_collective.IsOfAll() || UsesMessages());
+    for (const NodeId root : m_collective.roots)
+    {
+        isNeeded[root] = true;
+    }
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        // A server of no group may relay: what it holds of a sum is lost without it.
+        isNeeded[server] = isNeeded[server] || m_nLacking[server] > 0 ||
+                           m_state->GetPartials().CountRow(server) > 0;
+    }
+    return isNeeded;
+}
+
 std::string
 AllReduceSession::DescribeCutOff() const
 {
@@ -1121,21 +1139,24 @@ AllReduceSession::DescribeCutOff() const
     const auto isUp = [this](NodeId, const Topology::Port& port) {
         return m_state->IsLinkUp(GetLinkId(port.out));
     };
-    const BreadthFirstTree tree = SearchBreadthFirst(topology, 0, isUp);
+    const std::vector<bool> isNeeded = FindNeeded();
+    const auto nNeeded = std::count(isNeeded.begin(), isNeeded.end(), true);
+    const NodeId first = std::find(isNeeded.begin(), isNeeded.end(), true) - isNeeded.begin();
+    const BreadthFirstTree tree = SearchBreadthFirst(topology, first, isUp);
     const auto nReached = std::count_if(tree.order.begin(), tree.order.end(), [&](NodeId node) {
-        return topology.IsServer(node);
+        return topology.IsServer(node) && isNeeded[node];
     });
     // Those that are fewer are the ones that are cut off.
-    const bool isMinority = 2 * nReached < topology.GetNServers();
+    const bool isMinority = 2 * nReached < nNeeded;
     std::ostringstream text;
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
-        if (tree.IsReached(server) == isMinority)
+        if (isNeeded[server] && tree.IsReached(server) == isMinority)
         {
             text << (text.tellp() > 0 ? ", " : "cut off by links that are down: server ") << server;
         }
     }
-    return nReached == topology.GetNServers() ? "" : text.str();
+    return nReached == nNeeded ? "" : text.str();
 }
 
 void

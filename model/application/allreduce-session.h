@@ -53,9 +53,9 @@ class WorkloadDispatcher;
  * When a link breaks, the flows over it are aborted, the others run to their end, and the
  * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
  * session waits for a link that is due to be mended (see AllReduceNetwork::ScheduleMending), and
- * fails if none is. If nothing arrives for too long, the scheduler does not
- * know how to go on, or what it hands out is not correct, the session fails; it then says why
- * (GetFailure) and does nothing more.
+ * fails if none is; a group waits for those that it needs. If nothing arrives for too long, the
+ * scheduler does not know how to go on, or what it hands out is not correct, the session fails; it
+ * then says why (GetFailure) and does nothing more.
  *
  * Where several ranks simulate the network, each has a session for the servers that it simulates.
  * All have the same plan, and servers act on what they know: their part of it, what has arrived,
@@ -310,6 +310,8 @@ class AllReduceSession : public Object
     bool IsHere(NodeId server) const;
     bool AwaitsOthers() const;
     std::string DescribeStuck() const;
+    /// @return by server: whether the AllReduce cannot go on without it
+    std::vector<bool> FindNeeded() const;
     std::string DescribeCutOff() const;
 
     // Where several ranks simulate the network: see allreduce-session-ranks.cc

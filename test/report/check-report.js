@@ -14,6 +14,7 @@ const {Browser, Page, findChromium} = require("./browser.js");
 const {check, choose, counts, moveSlider} = require("./checks.js");
 const {checkColumns, checkFingers, checkInteractions, checkRacks, checkSaves, checkSpeed, checkTab} =
   require("./interaction-checks.js");
+const {checkJobs} = require("./job-checks.js");
 const {shrink} = require("./small-png.js");
 
 const [binDir, scratchDir, figuresDir] = process.argv.slice(2, 5).map((name) => path.resolve(name));
@@ -186,10 +187,13 @@ async function checkBroken(page, {name}) {
   check(`${name}: pointing at marks and at aborted flows`, texts.every(Boolean), texts.join());
 }
 
+const JOB_COLORS = [0, 1, 2, 3, 4, 5, 6, 7].map((number) => `--job${number}`);
+
 /// Contrast as WCAG defines it: 4.5 for texts, 1.3 for what is drawn next to its background.
 async function checkColors(page, {name}) {
   const colors = await page.evaluate(`Object.fromEntries(["--ink", "--soft", "--card", "--page", "--reduce",
-    "--broadcast", "--both", "--hot", "--good", "--wire"].map((color) => [color, getColor(color)]))`);
+    "--broadcast", "--both", "--hot", "--good", "--wire", ...${JSON.stringify(JOB_COLORS)}].map(
+    (color) => [color, getColor(color)]))`);
   const getLight = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16) / 255)
     .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
@@ -202,7 +206,9 @@ async function checkColors(page, {name}) {
     check(`${name}: ${color} on ${ground}`, contrast >= least, contrast);
   };
   for (const text of ["--ink", "--soft"]) for (const ground of ["--card", "--page"]) checkContrast(text, ground, 4.5);
-  for (const drawn of ["--reduce", "--broadcast", "--both", "--hot", "--good"]) checkContrast(drawn, "--card", 3);
+  for (const drawn of ["--reduce", "--broadcast", "--both", "--hot", "--good", ...JOB_COLORS]) {
+    checkContrast(drawn, "--card", 3);
+  }
   checkContrast("--wire", "--card", 1.3);
 }
 
@@ -389,6 +395,7 @@ async function checkAll(browser) {
       [...PLAN, "gantt"], 2);
   }
   if (isWanted("failure")) await checkFailures(browser);
+  if (isWanted("jobs")) await checkJobPage(browser);
   if (isWanted("compare")) {
     await checkPage(browser, run("compare", "allreduce-compare", ["--topologies=bcube:2,1;dcell:2,1", "--sizes=1MiB",
       "--schedulers=ring,greedy", "--transport=raw"]), [...PLAN, "gantt"]);
@@ -402,6 +409,23 @@ async function checkCluster(browser) {
   await checkPage(browser, made, ["results", "cluster"]);
   const page = await Page.open(browser, made.page);
   await checkSaves(page, made, path.join(scratchDir, "saved-cluster"));
+}
+
+/// Three jobs, two of which share servers: who is on which link.
+async function checkJobPage(browser) {
+  const made = run("jobs", "allreduce-run", ["--topology=bcube:4,1", "--bytes=1MiB", "--chunks-per-server=2",
+    "--job=name=left;servers=0-7;relay=none", "--job=name=right;servers=4-11;relay=none;start=0.2ms",
+    "--job=name=bcast;servers=0,5,10,15;collective=broadcast;root=5;iterations=2"]);
+  await checkNarrow(browser, made);
+  for (const dark of [true, false]) {
+    const page = await Page.open(browser, made.page, {dark});
+    await checkSections(page, made, [...PLAN, "gantt"]);
+    await checkColors(page, made);
+    await checkNumbers(page, made);
+    await checkJobs(page, made);
+    await checkLayout(page, made);
+    await checkColumns(page, made);
+  }
 }
 
 /// What ran is shown, not what was planned: a link breaks, and is mended.

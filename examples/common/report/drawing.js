@@ -82,6 +82,8 @@ function describeAt(pane, event) {
     const node = findNodeAt(event);
     return node === undefined ? "" : describeHeld(view, node, view.steps[index]);
   }
-  return `${describeLine(view, number)}: ${describeLoad(view, number, index)} in this step, ` +
+  const load = get("mode").value === "jobs" && view.job ? describeJobsOn(pane, number)
+                                                        : `${describeLoad(view, number, index)} in this step`;
+  return `${describeLine(view, number)}: ${load}, ` +
     `${percent(view.use[number])} of its capacity in all rounds`;
 }

@@ -14,8 +14,8 @@ const ganttSpan = {from: 0, to: 1};  // the part of the time that is seen
 function makeGanttRows(kind) {
   const label = (server) => view.nodes[view.node_of ? view.node_of[server] : server].label;
   const byRow = {};
-  for (const flow of [...view.run.flows, ...view.run.cut]) {
-    const path = view.run.ways[flow[6]];
+  for (const flow of gatherFlows(view)) {
+    const {path} = flow;
     const keys = kind === "sender" ? [label(flow[0])] : kind === "receiver" ? [label(flow[1])]
       : path.slice(1).map((node, i) => `${path[i]} > ${node}`);
     for (const key of keys) (byRow[key] = byRow[key] || []).push(flow);
@@ -50,11 +50,10 @@ function drawGanttAxis(box) {
 
 // Where rows and times are; above the rows is a strip for marks if there are any.
 function makeGanttBox(rows) {
-  const {rounds, flows, cut, marks} = view.run;
+  const {rounds, marks} = view.run;
   const ends = (most, flow) => Math.max(most, flow[4] + flow[5]);
   const last = Math.max(1, ...rounds.map(([, begin, duration]) => begin + duration),
-                        flows.reduce(ends, 0), cut.reduce(ends, 0),
-                        ...marks.map((mark) => mark.time));
+                        gatherFlows(view).reduce(ends, 0), ...marks.map((mark) => mark.time));
   const high = rows.length > 80 ? 9 : 14;
   const top = marks.length ? 16 : 0;
   const full = get("ganttChart").parentElement.clientWidth;
@@ -73,15 +72,19 @@ function drawCutFlow(context, x, y, width, high) {
 
 function drawGanttBars(context, rows, box) {
   const {top, high} = box;
-  const colors = [getColor("--reduce"), getColor("--broadcast")];
+  const kinds = [getColor("--reduce"), getColor("--broadcast")];
+  const jobs = getJobColors();
+  const nBands = countJobBands(view);
+  const thick = (high - 2) / nBands;
   rows.forEach(([name, flows], i) => {
-    for (const [, , , isBroadcast, begin, duration, , fate] of flows) {
-      const [x, y] = [placeTime(box, begin), top + high * i + 1];
+    for (const flow of flows) {
+      const [, , , isBroadcast, begin, duration, , fate] = flow;
+      const [x, y] = [placeTime(box, begin), top + high * i + 1 + thick * getJobBand(flow, nBands)];
       const wide = Math.max(0.6, placeTime(box, begin + duration) - x - 0.6);
       context.globalAlpha = fate ? 1 : view.is_aggregated ? 0.35 : 0.85;
-      context.fillStyle = colors[+isBroadcast];
-      if (fate) drawCutFlow(context, x, y, wide, high - 2);
-      else context.fillRect(x, y, wide, high - 2);
+      context.fillStyle = flow.job ? jobs[flow.job.number % JOB_COLORS] : kinds[+isBroadcast];
+      if (fate) drawCutFlow(context, x, y, wide, thick);
+      else context.fillRect(x, y, wide, thick);
     }
   });
   context.globalAlpha = 1;
@@ -113,7 +116,7 @@ function drawGanttMarks(context, box) {
 
 // The marks in words, and what their signs mean; nothing if there are none.
 function listGanttMarks() {
-  const {marks, cut} = view.run;
+  const {marks} = view.run;
   const list = get("ganttMarks");
   list.replaceChildren();
   list.hidden = marks.length === 0;
@@ -125,20 +128,24 @@ function listGanttMarks() {
   }
   const keys = get("ganttKeys");
   keys.replaceChildren();
-  addKeys(keys, [["--reduce", "reduce"], ["--broadcast", "broadcast"]]);
-  if (cut.length === 0) return;
+  addKeys(keys, view.job ? listJobKeys(view) : [["--reduce", "reduce"], ["--broadcast", "broadcast"]]);
+  const fates = new Set(gatherFlows(view).map((flow) => flow[7]).filter(Boolean));
+  if (fates.size === 0) return;
   add(keys, "span", {class: "key cut"});
-  const fates = new Set(cut.map((flow) => flow[7]));
   add(keys, "span", {}, fates.size === 1 && fates.has("aborted") ? "aborted" : "did not arrive");
 }
 
 function describeCounts(last) {
-  const {flows, flow_count: count, cut, cut_count: cutCount, iterations} = view.run;
-  const of = iterations > 1 ? ` of ${iterations} AllReduces` : "";
-  const what = flows.length < count ? `the first ${flows.length} of ${count} flows${of}`
-                                    : `${count} flows${of} in ${showTime(last)}`;
+  const runs = getCompany(view).map(({run}) => run);
+  const sum = (get) => runs.reduce((total, run) => total + get(run), 0);
+  const [shown, count] = [sum(({flows}) => flows.length), sum((run) => run.flow_count)];
+  const [cutShown, cutCount] = [sum(({cut}) => cut.length), sum((run) => run.cut_count)];
+  const iterations = sum((run) => run.iterations);
+  const of = view.job ? ` of ${runs.length} jobs` : iterations > 1 ? ` of ${iterations} AllReduces` : "";
+  const what = shown < count ? `the first ${shown} of ${count} flows${of}`
+                             : `${count} flows${of} in ${showTime(last)}`;
   if (cutCount === 0) return what;
-  return `${what}, ` + (cut.length < cutCount ? `the first ${cut.length} of ` : "") +
+  return `${what}, ` + (cutShown < cutCount ? `the first ${cutShown} of ` : "") +
     `${cutCount} that did not arrive`;
 }
 
@@ -205,11 +212,13 @@ function listenToGanttPointer(chart) {
   }, {passive: false});
 }
 
-function describeFlow([source, target, chunk, isBroadcast, begin, duration, , fate]) {
+function describeFlow(flow) {
+  const [source, target, chunk, isBroadcast, begin, duration, , fate] = flow;
   const end = !fate ? "took" : fate === "aborted" ? "was aborted after"
                                                   : "had not arrived when the run ended, after";
-  return `${isBroadcast ? "broadcast" : "reduce"} of chunk ${chunk} from server ${source} to ` +
-    `server ${target}: began at ${showTime(begin)}, ${end} ${showTime(duration)}`;
+  const kind = `${flow.job ? flow.job.name + ": " : ""}${isBroadcast ? "broadcast" : "reduce"}`;
+  return `${kind} of chunk ${chunk} from server ${source} to server ${target}: ` +
+    `began at ${showTime(begin)}, ${end} ${showTime(duration)}`;
 }
 
 function nameGanttRow(name) {
@@ -222,7 +231,11 @@ function showFlowAt(x, y) {
   const time = begin + (x - left) / width * (end - begin);
   const near = view.run.marks.filter((mark) => Math.abs(placeTime(box, mark.time) - x) < 6);
   const row = rows[Math.floor((y - top) / high)];
-  const found = row && row[1].find((flow) => flow[4] <= time && time <= flow[4] + flow[5]);
+  const isAt = (flow) => flow[4] <= time && time <= flow[4] + flow[5];
+  const nBands = countJobBands(view);
+  const band = Math.floor(((y - top) % high) / high * nBands);
+  const isInBand = (flow) => isAt(flow) && getJobBand(flow, nBands) === band;
+  const found = row && (row[1].find(isInBand) || row[1].find(isAt));
   get("ganttHover").textContent = y < top ? near.map(describeMark).join("; ")
     : row ? nameGanttRow(row[0]) + (found ? `: ${describeFlow(found)}` : "") : "";
 }

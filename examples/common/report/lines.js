@@ -123,7 +123,8 @@ function addWires(pane, near) {
 function addLinks(pane, near) {
   const mode = get("mode").value;
   addWires(pane, near);
-  if (mode === "round") addTraffic(pane, near);
+  if (mode === "jobs" && pane.view.job) addJobs(pane, near);
+  else if (mode === "round" || mode === "jobs") addTraffic(pane, near);
   else if (mode !== "bottleneck") addUse(pane, near);
   else if (pane.view.bottleneck) addBottleneck(pane);
 }

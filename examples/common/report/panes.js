@@ -91,7 +91,7 @@ function describeStep({view, index, parts}) {
   const where = index === 0 ? "before the first round"
                             : `after round ${step.round} of ${view.steps[last].round}`;
   parts.status.textContent = `${where}: ${step.flow_count} flows, final sums at servers: ` +
-    `${sum(step.final)} of ${view.servers * view.chunks}, partial sums: ${sum(step.partial)}` +
+    `${view.sums - step.missing} of ${view.sums}, partial sums: ${sum(step.partial)}` +
     (view.run && view.run.iterations > 1 ? `; the last of ${view.run.iterations} AllReduces` : "");
 }
 

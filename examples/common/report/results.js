@@ -15,7 +15,7 @@ function chooseMeasure(row) {
   return {value: "rounds", bound: "bound", title: "rounds; line: lower bound"};
 }
 
-const getRowName = (row) => row.scheduler || row.policy || "";
+const getRowName = (row) => row.job || row.scheduler || row.policy || "";
 
 function addBar(svg, row, measure, y, {left, scale}) {
   const value = row[measure.value];
@@ -58,7 +58,7 @@ function placeBars(width, rows, measure) {
 function drawBars(parent, rows) {
   const groups = new Map();
   for (const row of rows) {
-    const name = [row.topology, row.size, row.objective].filter(Boolean).join(", ");
+    const name = [row.topology, row.job ? "" : row.size, row.objective].filter(Boolean).join(", ");
     groups.set(name, [...(groups.get(name) || []), row]);
   }
   parent.replaceChildren();
@@ -88,7 +88,7 @@ function collectKeys(rows) {
 // What is the same in all rows is said once, so that the rest has room.
 function drawResults(rows) {
   const keys = collectKeys(rows);
-  const isName = (key) => ["topology", "scheduler", "policy"].includes(key) && rows.length > 1;
+  const isName = (key) => ["topology", "job", "scheduler", "policy"].includes(key) && rows.length > 1;
   const isCommon = (key) => !isName(key) && rows.every((row) => row[key] === rows[0][key]);
   for (const key of keys.filter(isCommon)) {
     const pair = add(get("common"), "span", {}, key.replaceAll("_", " ") + " ");

@@ -64,6 +64,7 @@ function fillModes() {
   const mode = get("mode");
   const old = mode.value;
   mode.replaceChildren();
+  if (view.job) add(mode, "option", {value: "jobs"}, "jobs at this time");
   add(mode, "option", {value: "round"}, "this round's flows");
   add(mode, "option", {value: "planned"}, "use in all rounds");
   if (view.run) add(mode, "option", {value: "measured"}, "use measured");
@@ -83,7 +84,8 @@ function fillTimeline() {
   slider.value = after < 0 ? timeline.length - 1 : after;
 }
 
-const nameView = (item) => `${item.topology}, ${item.scheduler}${item.size ? ", " + item.size : ""}`;
+const nameView = ({topology, job, scheduler, size}) =>
+  [topology, job && job.name, scheduler, size].filter(Boolean).join(", ");
 
 function titlePanes() {
   get("panes").classList.toggle("two", panes.length > 1);
@@ -102,6 +104,7 @@ function chooseView(index) {
   get("ganttRows").querySelector("[value=link]").hidden = view.is_aggregated;
   if (view.is_aggregated && get("ganttRows").value === "link") get("ganttRows").value = "sender";
   fillModes();
+  explainJobs();
   fillTimeline();
   titlePanes();
 }
@@ -141,6 +144,13 @@ function togglePlay() {
   }, 600);
 }
 
+// The colors of jobs are those of the view's company.
+function explainJobs() {
+  get("jobKeys").replaceChildren();
+  get("jobKeys").hidden = !view.job;
+  if (view.job) addKeys(get("jobKeys"), listJobKeys(view));
+}
+
 function explainColors() {
   addKeys(get("keys"), [["--reduce", "reduce, partial sum"], ["--broadcast", "broadcast, final sum"],
                         ["--both", "both"], ["--cold", "nothing"]]);
@@ -155,12 +165,12 @@ function explainColors() {
 }
 
 // Of those on the first network: the one with the fewest rounds, the last of these. A run that
-// failed has few, and is not the best.
+// failed has few, and is not the best. Of jobs the first one.
 function findBestView() {
-  const rounds = ({steps, servers, chunks}) => {
-    const {round, final} = steps[steps.length - 1];
-    const isDone = final.reduce((sum, count) => sum + count, 0) === servers * chunks;
-    return isDone ? round : Infinity;
+  if (data.views[0].job) return 0;
+  const rounds = ({steps}) => {
+    const {round, missing} = steps[steps.length - 1];
+    return missing === 0 ? round : Infinity;
   };
   return data.views.reduce((best, item, i) => {
     const isRival = item.topology === data.views[0].topology;

@@ -1,0 +1,289 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "session-run.h"
+
+#include "ns3/allreduce-bounds.h"
+#include "ns3/allreduce-error.h"
+#include "ns3/allreduce-helper.h"
+#include "ns3/allreduce-units.h"
+#include "ns3/boolean.h"
+#include "ns3/datagram-transport.h"
+#include "ns3/enum.h"
+#include "ns3/ideal-time.h"
+#include "ns3/round-hash.h"
+#include "ns3/simulator.h"
+#include "ns3/time-prediction.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ns3::allreduce
+{
+
+SessionRun::SessionRun(const Experiment& experiment, const RunOptions& options)
+    : m_experiment(experiment),
+      m_options(options),
+      m_recorder(m_result)
+{
+}
+
+void
+SessionRun::Install(Ptr<AllReduceNetwork> network, Time start)
+{
+    m_network = network;
+    AllReduceHelper helper(network);
+    helper.SetCollective(m_experiment.plan.collective);
+    helper.SetAttribute("Bytes", UintegerValue(GetTotalBytes(m_experiment.bytes)));
+    helper.SetAttribute("Sync", EnumValue(m_options.GetSync()));
+    helper.SetAttribute("Control", EnumValue(m_options.GetControl()));
+    helper.SetAttribute("Iterations", UintegerValue(m_options.iterations));
+    helper.SetAttribute("ComputeTime", TimeValue(NanoSeconds(ParseTime(m_options.computeTime))));
+    helper.SetAttribute("Watchdog", TimeValue(NanoSeconds(ParseTime(m_options.watchdog))));
+    helper.SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
+    m_session = helper.Install(m_experiment.scheduler, CreateTransport(m_options.transport));
+    m_session->ExpectPlan(HashRounds(MakeRoundRange(m_experiment.plan.rounds)));
+    m_session->TraceConnectWithoutContext("RoundEnded",
+                                          MakeCallback(&SessionRun::NoteRoundEnded, this));
+    helper.GetApplications().Start(start);
+    InstallTraining();
+    if (m_options.recordsFlows)
+    {
+        m_recorder.Watch(network, m_session, helper.GetApplications());
+    }
+    Predict();
+    CheckDuration(start);
+}
+
+Ptr<AllReduceSession>
+SessionRun::GetSession() const
+{
+    return m_session;
+}
+
+uint64_t
+SessionRun::GetTotalBytes(uint64_t bytes) const
+{
+    return bytes * m_experiment.shape.nGroups;
+}
+
+uint32_t
+SessionRun::GetNAllReduces() const
+{
+    return m_experiment.training ? m_experiment.training->front().collectives.size()
+                                 : m_options.iterations;
+}
+
+const std::vector<AllReduceFlow>&
+SessionRun::GetStarted() const
+{
+    return m_recorder.GetStarted();
+}
+
+ExperimentResult&
+SessionRun::GetResult()
+{
+    return m_result;
+}
+
+void
+SessionRun::InstallTraining()
+{
+    if (m_experiment.training)
+    {
+        m_iteration.emplace(*m_experiment.training);
+        std::vector<uint64_t> sizes;
+        for (const ChakraCollective& collective : m_experiment.training->front().collectives)
+        {
+            sizes.push_back(collective.bytes);
+        }
+        m_session->SetSequence(sizes, [this](uint32_t index) { return FindWait(index); });
+        m_session->TraceConnectWithoutContext("Done", MakeCallback(&SessionRun::NoteDone, this));
+    }
+}
+
+/// @return how long it is until an AllReduce of the training iteration begins
+Time
+SessionRun::FindWait(uint32_t index)
+{
+    if (index == 0)
+    {
+        m_trainingBegin = Simulator::Now();
+    }
+    const Time ready = NanoSeconds(m_iteration->FindReady(index));
+    m_result.collectives[index].ready = ready.GetSeconds();
+    return Max(Time(0), m_trainingBegin + ready - Simulator::Now());
+}
+
+void
+SessionRun::NoteDone(Time duration)
+{
+    const uint32_t index = m_session->GetDurations().size() - 1;
+    const Time now = Simulator::Now() - m_trainingBegin;
+    m_iteration->NoteEnd(index, now.GetNanoSeconds());
+    m_result.collectives[index].begin = (now - duration).GetSeconds();
+    m_result.collectives[index].end = now.GetSeconds();
+    m_nCollectivesDone = index + 1;
+    if (m_nCollectivesDone == m_result.collectives.size())
+    {
+        m_result.iterationSeconds = 1e-9 * m_iteration->FindEnd();
+    }
+}
+
+void
+SessionRun::NoteRoundEnded(uint32_t round, Time)
+{
+    m_nRoundsEnded = round + 1;
+}
+
+std::string
+SessionRun::DescribeProgress() const
+{
+    return "round " + std::to_string(m_nRoundsEnded) + " of " +
+           std::to_string(m_experiment.plan.rounds.size());
+}
+
+double
+SessionRun::GetProgress() const
+{
+    // What is planned anew on the way can be longer; the share then waits for it.
+    const double share = std::min(1.0, m_nRoundsEnded / double(m_experiment.plan.rounds.size()));
+    return std::min(1.0, (m_session->GetDurations().size() + share) / GetNAllReduces());
+}
+
+void
+SessionRun::Predict()
+{
+    m_result.boundRounds =
+        ComputeLowerBounds(m_experiment.topology, m_experiment.plan.collective).GetBest().rounds;
+    if (m_experiment.training)
+    {
+        PredictTraining();
+        return;
+    }
+    const CollectiveSpan span = PredictSize(m_experiment.bytes);
+    m_result.idealSeconds = span.ideal;
+    m_result.predictedSeconds = span.predicted;
+}
+
+void
+SessionRun::PredictTraining()
+{
+    std::map<uint64_t, CollectiveSpan> spans;
+    const auto& collectives = m_experiment.training->front().collectives;
+    for (const ChakraCollective& collective : collectives)
+    {
+        const auto [entry, isNew] = spans.try_emplace(collective.bytes);
+        if (isNew)
+        {
+            entry->second = PredictSize(collective.bytes);
+        }
+        m_result.idealSeconds += entry->second.ideal / collectives.size();
+        m_result.predictedSeconds += entry->second.predicted / collectives.size();
+        m_result.collectives.push_back(entry->second);
+    }
+}
+
+CollectiveSpan
+SessionRun::PredictSize(uint64_t bytes) const
+{
+    const Topology& topology = m_network->GetTopology();
+    const AllReduceSchedule& plan = m_experiment.plan;
+    CollectiveSpan span;
+    const uint64_t total = GetTotalBytes(bytes);
+    span.ideal = ComputeIdealTime(topology, plan.collective, total).seconds;
+    span.predicted = PredictSeconds(topology,
+                                    *m_session->GetTransport(),
+                                    m_options.frame,
+                                    plan,
+                                    total,
+                                    m_options.GetSync() == AllReduceSession::BARRIER);
+    return span;
+}
+
+/// ns-3's clock holds 292 years; faults and retries need some of them.
+void
+SessionRun::CheckDuration(Time start) const
+{
+    constexpr double MOST_SECONDS = 1e8;
+    const double seconds = start.GetSeconds() + m_result.predictedSeconds * GetNAllReduces();
+    if (!(seconds <= MOST_SECONDS))
+    {
+        FailInput(m_experiment.topology.GetName(),
+                  " ",
+                  m_experiment.schedulerName,
+                  ": would take ",
+                  seconds,
+                  " s of simulated time, expected at most ",
+                  MOST_SECONDS);
+    }
+}
+
+void
+SessionRun::Collect()
+{
+    m_result.endSeconds = Simulator::Now().GetSeconds();
+    m_result.failure = m_session->GetFailure();
+    if (m_result.failure.empty() && !m_session->IsFinished())
+    {
+        m_result.failure = "the simulation ended before the AllReduce did";
+    }
+    Time sum;
+    for (const Time& duration : m_session->GetDurations())
+    {
+        sum += duration;
+    }
+    m_result.measuredSeconds =
+        sum.GetSeconds() / std::max<std::size_t>(1, m_session->GetDurations().size());
+    for (const Time& duration : m_session->GetRoundDurations())
+    {
+        m_result.roundSeconds.push_back(duration.GetSeconds());
+    }
+    m_result.rounds = m_result.roundSeconds.size();
+    m_result.collectives.resize(m_nCollectivesDone);
+    m_result.isVerified = m_session->IsVerified();
+    m_result.nReplans = m_session->GetNReplans();
+    for (const std::string& name : m_session->GetReplanners())
+    {
+        m_result.replannedBy += (m_result.replannedBy.empty() ? "" : ",") + name;
+    }
+    m_result.nAborted = m_session->GetNAborted();
+    m_result.nMessages = m_session->GetNMessages();
+    if (const auto datagrams = DynamicCast<DatagramTransport>(m_session->GetTransport()))
+    {
+        m_result.countsResent = true;
+        m_result.nResent = datagrams->GetNResent();
+    }
+    m_recorder.Finish();
+}
+
+void
+SessionRun::CheckBound()
+{
+    const double least = m_result.idealSeconds * (1 - GetClockGain());
+    if (m_result.failure.empty() && m_result.measuredSeconds < least)
+    {
+        m_result.failure = "measured " + std::to_string(m_result.measuredSeconds) +
+                           " s, less than the bound of " + std::to_string(least) + " s";
+    }
+}
+
+/// The clock has ticks, to which the time of a frame on a link is rounded. Where a frame's
+/// headers take less than half a tick, data can be faster than the rate of the link.
+/// @return the share of time that this can save
+double
+SessionRun::GetClockGain() const
+{
+    const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_options.frame);
+    double gain = 0;
+    for (const Link& link : m_network->GetTopology().GetLinks())
+    {
+        const double saved = TimeStep(1).GetSeconds() / 2 - 8.0 * format.overhead / link.rateBps;
+        gain = std::max(gain, saved * link.rateBps / (8.0 * format.payload));
+    }
+    return gain;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_SESSION_RUN_H
+#define ALLREDUCE_SESSION_RUN_H
+
+#include "run-experiment.h"
+#include "run-options.h"
+#include "run-recorder.h"
+
+#include "ns3/allreduce-network.h"
+#include "ns3/allreduce-session.h"
+#include "ns3/chakra-iteration.h"
+#include "ns3/nstime.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @brief The AllReduces of one experiment on a network, on which others may be, too: installs,
+ * predicts, watches and measures. Must live as long as the simulation.
+ */
+class SessionRun
+{
+  public:
+    /**
+     * @param experiment what is to be run
+     * @param options how
+     */
+    SessionRun(const Experiment& experiment, const RunOptions& options);
+
+    SessionRun(const SessionRun&) = delete;
+    SessionRun& operator=(const SessionRun&) = delete;
+
+    /**
+     * Put the session on a network, and predict how long it will take there.
+     *
+     * @param network the network
+     * @param start when it begins
+     * @throws InputError if that would be longer than ns-3's clock can say
+     */
+    void Install(Ptr<AllReduceNetwork> network, Time start = Time(0));
+
+    /// @return the session
+    Ptr<AllReduceSession> GetSession() const;
+
+    /// @return how far it has come, in words
+    std::string DescribeProgress() const;
+
+    /// @return how much of all AllReduces is done, 0 to 1
+    double GetProgress() const;
+
+    /// @return the flows that have begun, if flows were to be recorded
+    const std::vector<AllReduceFlow>& GetStarted() const;
+
+    /// @return what is known so far; those who know more about the network add it
+    ExperimentResult& GetResult();
+
+    /// The simulation is over: note what came out.
+    void Collect();
+
+    /// Note as a failure what is faster than any schedule can be: it is an error somewhere.
+    void CheckBound();
+
+  private:
+    void InstallTraining();
+    Time FindWait(uint32_t index);
+    void NoteDone(Time duration);
+    void NoteRoundEnded(uint32_t round, Time duration);
+    void Predict();
+    void PredictTraining();
+    CollectiveSpan PredictSize(uint64_t bytes) const;
+    void CheckDuration(Time start) const;
+    uint64_t GetTotalBytes(uint64_t bytes) const;
+    uint32_t GetNAllReduces() const;
+    double GetClockGain() const;
+
+    const Experiment& m_experiment;             //!< what is to be run
+    const RunOptions& m_options;                //!< how
+    ExperimentResult m_result;                  //!< what comes out
+    RunRecorder m_recorder;                     //!< watches, if flows are to be recorded
+    Ptr<AllReduceNetwork> m_network;            //!< where
+    Ptr<AllReduceSession> m_session;            //!< the AllReduces
+    std::optional<ChakraIteration> m_iteration; //!< what is computed between them
+    Time m_trainingBegin;                       //!< when that began
+    uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
+    uint32_t m_nRoundsEnded{0};                 //!< of the present AllReduce
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_SESSION_RUN_H */
