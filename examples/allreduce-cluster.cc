@@ -101,14 +101,14 @@ struct Case
 /// A cluster and its jobs.
 struct Setting
 {
-    uint64_t seed;         //!< of both
-    GpuCluster cluster;    //!< the cluster
-    std::vector<Job> jobs; //!< in the order of their arrival
+    uint64_t seed;       //!< of both
+    GpuCluster cluster;  //!< the cluster
+    ImportedTrace trace; //!< its jobs
 
     Setting(const ClusterOptions& options, uint64_t itsSeed)
         : seed(itsSeed),
           cluster(options.MakeCluster(itsSeed)),
-          jobs(options.MakeJobs(itsSeed))
+          trace(options.MakeJobs(itsSeed))
     {
     }
 };
@@ -145,7 +145,7 @@ Play(const Case& chosen,
                                          {"seed", chosen.seed}};
     nlohmann::ordered_json slots = nlohmann::ordered_json::array();
     auto result = PlayTrace(setting.cluster,
-                            setting.jobs,
+                            setting.trace.jobs,
                             *utility,
                             *policy,
                             options.cluster.slots,
@@ -183,6 +183,25 @@ MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& op
         return chosen.seed == first.seed ? play(first)
                                          : play(Setting(options.cluster, chosen.seed));
     };
+}
+
+/// Says what is not in a trace and was assumed, and who can never run.
+void
+SayAssumptions(const ImportedTrace& trace, const GpuCluster& cluster)
+{
+    for (const std::string& note : trace.notes)
+    {
+        std::cerr << "allreduce-cluster: assumed: " << note << std::endl;
+    }
+    const uint32_t nGpus = cluster.GetNGpus();
+    const auto nTooLarge = std::count_if(trace.jobs.begin(), trace.jobs.end(), [&](const Job& job) {
+        return job.minWorkers > nGpus;
+    });
+    if (nTooLarge > 0)
+    {
+        std::cerr << "allreduce-cluster: " << nTooLarge << " jobs need more than the " << nGpus
+                  << " GPUs of the cluster and never run" << std::endl;
+    }
 }
 
 /// A slot in which nobody finishes an iteration is a mistake.
@@ -318,7 +337,9 @@ ReportRings(const Options& options)
         FailInput("--run-slot \"", slot, "\": expected less than ", options.cluster.slots);
     }
     const GpuCluster cluster = options.cluster.MakeCluster(options.cluster.seed);
-    const std::vector<Job> jobs = options.cluster.MakeJobs(options.cluster.seed);
+    const ImportedTrace trace = options.cluster.MakeJobs(options.cluster.seed);
+    const std::vector<Job>& jobs = trace.jobs;
+    SayAssumptions(trace, cluster);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetRingColumns());
     for (const std::string& policy : options.cluster.ExpandPolicies())
     {
@@ -360,7 +381,9 @@ void
 WriteJobFile(const Options& options, const std::string& command)
 {
     OutputFile file("--write-jobs", options.writeJobs);
-    WriteJobs(options.cluster.MakeJobs(options.cluster.seed), command, file.Get());
+    const ImportedTrace trace = options.cluster.MakeJobs(options.cluster.seed);
+    SayAssumptions(trace, options.cluster.MakeCluster(options.cluster.seed));
+    WriteJobs(trace.jobs, command, file.Get());
     file.Finish();
 }
 
@@ -382,13 +405,14 @@ PlayTraces(Options& options, int argc, char* argv[])
 {
     options.wantsSlots = !options.series.empty() || !options.report.empty();
     const Setting first(options.cluster, options.cluster.seed);
-    CheckSlotTime(first.cluster, first.jobs, options.cluster.slotTime);
+    CheckSlotTime(first.cluster, first.trace.jobs, options.cluster.slotTime);
     const std::vector<Case> cases = MakeCases(options);
     Sweep sweep(options.sweep, cases.size(), MakeTask(cases, first, options));
     if (sweep.Serve())
     {
         return 0;
     }
+    SayAssumptions(first.trace, first.cluster);
     Outputs outputs{std::nullopt, {options.report, argc, argv}};
     if (!options.series.empty())
     {
@@ -432,14 +456,13 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
-    parser.Exclude("jobs", {"generate", "arrival-rate"});
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
         parser.Exclude(instead, {"series", "report", "seeds", "processes", "shard"});
     }
     parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
     parser.Exclude("write-jobs", {"run-slot"});
-    options.cluster.Check();
+    options.cluster.Check(parser);
     options.ringRun.Check();
     ParseFormat(options.format);
     if (options.seeds == 0)

@@ -84,6 +84,7 @@ MakeRandomJobs(TestRandom& random, uint32_t nJobs)
         const uint32_t iterations = 1 + Draw(random, 300);
         const uint32_t maxWorkers = 1 + Draw(random, 9);
         Job job = MakeJob(seconds, iterations, maxWorkers);
+        job.minWorkers = Draw(random, 2) == 0 ? 1 : 1 + Draw(random, maxWorkers);
         job.arrivalSlot = Draw(random, 15);
         job.gradientBytes = 1 + Draw(random, 500) * 1'000'000;
         job.bandwidthBps = (1 + Draw(random, 3)) * GIGABIT;
@@ -325,7 +326,9 @@ class PlacementTestCase : public TestCase
             const uint64_t reserved = placement.GetReservedBps();
             if (!placement.Find(job))
             {
-                const uint32_t workers = 1 + Draw(random, jobs[job].maxWorkers);
+                const uint32_t most = jobs[job].maxWorkers;
+                const uint32_t least = jobs[job].minWorkers;
+                const uint32_t workers = least + Draw(random, most - least + 1);
                 const bool isPlaced = placement.Place(job, workers, jobs[job].bandwidthBps);
                 NS_TEST_EXPECT_MSG_EQ(placement.GetNFreeGpus(),
                                       nFree - (isPlaced ? workers : 0),
@@ -386,6 +389,10 @@ class CheckerMutantsTestCase : public TestCase
         Expect("GPUs only", [](Runs& runs) { runs[1].ring = MakeSingle(1, 0, 1); });
         Expect("GPUs only", [](Runs& runs) { runs[1].ring.workers = {3}; });
         Expect("at most 3 are allowed", [](Runs& runs) { runs[0].ring.workers = {2, 2}; });
+        m_jobs[0].minWorkers = 3;
+        Expect("has 2 workers, at least 3 are needed", [](Runs& runs) {
+            runs[0].ring.workers = {1, 1};
+        });
         Expect("has no worker on server 1", [](Runs& runs) { runs[0].ring.workers = {2, 0}; });
         Expect("has no workers", [](Runs& runs) { runs[0].ring.workers = {2}; });
         Expect("has no workers", [](Runs& runs) {
@@ -538,6 +545,7 @@ class KnownAnswersTestCase : public TestCase
         CheckOrders();
         CheckShares();
         CheckLargeRing();
+        CheckGangs();
         CheckContention();
         CheckNetworkLimit();
         CheckOwnUtility();
@@ -612,6 +620,29 @@ class KnownAnswersTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots, 4, "the large job runs");
         NS_TEST_EXPECT_MSG_EQ(result.jobs[1].workerSlots, 0, "the small job waits");
         NS_TEST_EXPECT_MSG_EQ_TOL(result.worstSlotShare, 3 / 3.25, 1e-12, "bound: 1 + 3 * 3/4");
+    }
+
+    /// Whoever needs three GPUs gets three or none, whoever decides; what is left goes to others.
+    void CheckGangs()
+    {
+        std::vector<Job> jobs(3, MakeJob(6, 100000, 3));
+        for (Job& job : jobs)
+        {
+            job.minWorkers = 3;
+        }
+        jobs[2].minWorkers = 1;
+        jobs.push_back(MakeJob(6, 100000, 9));
+        jobs.back().minWorkers = 9;
+        for (const std::string& policy : GetClusterPolicyNames())
+        {
+            const auto result = Play(MakeCluster(MakeTestStar(4), 2), jobs, policy, 20);
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots % 3, 0, policy << ": whole gangs");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[1].workerSlots % 3, 0, policy << ": whole gangs");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[3].workerSlots, 0, policy << ": nine are not there");
+        }
+        NS_TEST_EXPECT_MSG_EQ(Play(MakeCluster(MakeTestStar(4), 2), jobs, "gadget", 1).meanGpuUse,
+                              1,
+                              "3 + 3 + 2");
     }
 
     /// Two rings of SJF-BCO share links, and are slower than one.
@@ -775,6 +806,10 @@ class JobTraceTestCase : public TestCase
         Refuse("line 2: bandwidth \"fast\"", header + "0,1000,1,1,10,4,fast\n");
         Refuse("line 2: job \"2\": iterations is 0", header + "0,1000,1,1,0,4,1Gbps\n");
         Refuse("line 2: job \"2\": max_workers is 0", header + "0,1000,1,1,1,0,1Gbps\n");
+        const std::string gang = "min_workers," + header;
+        Refuse("line 2: job \"2\": min_workers is 5, expected at most max_workers, 4",
+               gang + "5," + row);
+        Refuse("line 2: job \"2\": min_workers is 0", gang + "0," + row);
         Refuse("line 2: job \"2\": gradient_bytes is 0", header + "0,0,1,1,1,1,1Gbps\n");
         Refuse("line 2: job \"2\": forward_s + backward_s", header + "0,1,0,0,1,1,1Gbps\n");
         const std::string missing = GetError([] { ReadJobFile("/nowhere/jobs.csv"); });

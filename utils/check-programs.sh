@@ -495,6 +495,16 @@ check_cluster()
     check "cluster: no job file" refuses 'nowhere.csv: cannot be opened' $program --jobs=nowhere.csv
     sed '5s/.*/job-2,0,many,1,1,1,1,1,1Gbps,1/' "$jobs" >wrong.csv
     check "cluster: a wrong job" refuses 'wrong.csv, line 5: gradient_bytes "many"' $program --jobs=wrong.csv
+    printf 'A3C\tx\ty\t1\t900\t%s\t%s\n' 0 2 61 1 >small.trace
+    check "cluster: a public trace" prints '^progress +gadget +2 +2 ' $program --jobs=philly:small.trace --slots=9
+    check "cluster: an elastic trace" warns 'any number of GPUs' $program --jobs=philly:small.trace --gang=elastic \
+        --write-jobs=gang.csv
+    check "cluster: its gang" grep -q ',450,1,2,5Gbps,1$' gang.csv
+    check "cluster: a wrong trace" refuses 'small.trace, line 1: column "job_id" is missing' $program \
+        --jobs=tiresias:small.trace
+    check "cluster: no model" refuses 'model "abacus": expected a3c' $program --jobs=pai:small.trace --trace-model=abacus
+    check "cluster: a gang of generated jobs" refuses '--gang: has no effect without' $program --gang=elastic
+    check "cluster: no gang" refuses '--gang "x": expected rigid' $program --jobs=pai:small.trace --gang=x
     check "cluster: no slots" refuses '--slots "0": expected 1 or more' $program --slots=0
     check "cluster: no seeds" refuses '--seeds "0": expected 1 or more' $program --seeds=0
     check "cluster: GPUs" refuses '--gpus "x"' $program --gpus=4,x

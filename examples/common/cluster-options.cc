@@ -8,7 +8,6 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/cluster-policy.h"
 #include "ns3/job-generator.h"
-#include "ns3/job-trace.h"
 
 #include <boost/algorithm/string/join.hpp>
 #include <cmath>
@@ -61,9 +60,13 @@ ClusterOptions::AddTo(ProgramOptions& options)
                 gpus,
                 ',',
                 "of a server; of several numbers each server gets one at random");
-    options.Add("jobs", jobs, "CSV file with the jobs; without, jobs are generated");
+    options.Add("jobs", jobs, std::string(JOBS_GRAMMAR) + "; without, jobs are generated");
     options.Add("generate", generate, "how many jobs of the published mix to generate");
     options.Add("arrival-rate", arrivalRate, "generated jobs a slot, on average");
+    options.Add("arrival-speed", arrivalSpeed, "jobs of a public trace come so many times as fast");
+    options.Add("gang", gang, "rigid: jobs of a public trace need all their GPUs; or elastic");
+    options.Add("job-bandwidth", jobBandwidth, "what rings of a public trace reserve");
+    options.Add("trace-model", traceModel, "what jobs train in public traces that do not say it");
     options.Add("policy",
                 policies,
                 ',',
@@ -78,8 +81,22 @@ ClusterOptions::AddTo(ProgramOptions& options)
 }
 
 void
-ClusterOptions::Check() const
+ClusterOptions::Check(const ProgramOptions& options) const
 {
+    options.Exclude("jobs", {"generate", "arrival-rate"});
+    for (const std::string ofTraces : {"arrival-speed", "gang", "job-bandwidth", "trace-model"})
+    {
+        if (options.IsGiven(ofTraces) && !IsPublicTrace(jobs))
+        {
+            FailInput("--",
+                      ofTraces,
+                      ": has no effect without a public trace, as --jobs=philly:FILE");
+        }
+    }
+    if (gang != "rigid" && gang != "elastic")
+    {
+        FailInput("--gang ", Quote(gang), ": expected rigid or elastic");
+    }
     if (topologies.specs.size() != 1)
     {
         FailInput("--topology: ", topologies.specs.size(), " of them, expected one");
@@ -126,12 +143,19 @@ ClusterOptions::MakeCluster(uint64_t ownSeed) const
     return cluster;
 }
 
-std::vector<Job>
+ImportedTrace
 ClusterOptions::MakeJobs(uint64_t ownSeed) const
 {
     if (!jobs.empty())
     {
-        return ReadJobFile(jobs);
+        TraceSettings settings;
+        settings.slotSeconds = ParseSlotSeconds(slotTime);
+        settings.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
+        settings.bandwidthBps = ParseRate(jobBandwidth, "--job-bandwidth");
+        settings.model = traceModel;
+        settings.isElastic = gang == "elastic";
+        settings.arrivalSpeed = ParsePositive(arrivalSpeed, "--arrival-speed");
+        return ImportJobs(jobs, settings);
     }
     JobMix mix;
     mix.nJobs = generate;
@@ -139,7 +163,7 @@ ClusterOptions::MakeJobs(uint64_t ownSeed) const
     mix.slotSeconds = ParseSlotSeconds(slotTime);
     mix.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
     mix.seed = ownSeed;
-    return GenerateJobs(mix);
+    return {GenerateJobs(mix), {}};
 }
 
 std::vector<std::string>

@@ -9,6 +9,7 @@
 #include "topology-options.h"
 
 #include "ns3/gpu-cluster.h"
+#include "ns3/trace-import.h"
 
 #include <cstdint>
 #include <string>
@@ -24,9 +25,13 @@ struct ClusterOptions
 {
     TopologyOptions topologies;                          //!< the network; one only
     std::vector<std::string> gpus{"4", "8", "16", "32"}; //!< numbers that servers can have
-    std::string jobs;                                    //!< a job file; empty: jobs are generated
+    std::string jobs;                                    //!< a trace; empty: jobs are generated
     uint32_t generate{160};                              //!< how many
     std::string arrivalRate{"1"};                        //!< of generated jobs, a slot
+    std::string arrivalSpeed{"1"};                       //!< of jobs of a public trace
+    std::string gang{"rigid"};                           //!< rigid or elastic
+    std::string jobBandwidth{"5Gbps"};                   //!< what rings of a public trace reserve
+    std::string traceModel{"resnet-50"};                 //!< for traces that name none
     std::vector<std::string> policies;   //!< as CreateClusterPolicy takes them, or all
     std::vector<std::string> objectives; //!< as ParseUtility takes them
     uint32_t slots{1200};                //!< number of slots
@@ -46,11 +51,12 @@ struct ClusterOptions
     void AddTo(ProgramOptions& options);
 
     /**
-     * Refuse what is not possible.
+     * Refuse what is not possible, or has no effect.
      *
+     * @param options the program's, parsed
      * @throws InputError that names the option
      */
-    void Check() const;
+    void Check(const ProgramOptions& options) const;
 
     /**
      * @param ownSeed the seed to use instead of the option's
@@ -61,10 +67,10 @@ struct ClusterOptions
 
     /**
      * @param ownSeed the seed to use instead of the option's
-     * @return the jobs of the file, or generated ones
+     * @return the jobs of the trace, or generated ones, and what was assumed of them
      * @throws InputError that names what is not possible
      */
-    std::vector<Job> MakeJobs(uint64_t ownSeed) const;
+    ImportedTrace MakeJobs(uint64_t ownSeed) const;
 
     /// @return the names of the policies, all that there are in the place of "all"
     std::vector<std::string> ExpandPolicies() const;

@@ -133,8 +133,11 @@ AllocationChecker::CheckServers(const RingEmbedding& ring)
             return Say("server ", server, " has ", m_cluster.gpus[server], " GPUs only");
         }
     }
+    const uint32_t least = m_jobs[ring.job].minWorkers;
     const uint32_t most = m_jobs[ring.job].maxWorkers;
-    return nWorkers > most ? Say("has ", nWorkers, " workers, at most ", most, " are allowed") : "";
+    return nWorkers > most    ? Say("has ", nWorkers, " workers, at most ", most, " are allowed")
+           : nWorkers < least ? Say("has ", nWorkers, " workers, at least ", least, " are needed")
+                              : "";
 }
 
 std::string

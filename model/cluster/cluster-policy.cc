@@ -243,6 +243,7 @@ struct Claim
     std::size_t index; //!< its place among the active jobs
     double growth;     //!< by how much a worker raises the share
     uint32_t workers;  //!< that it has
+    uint32_t least;    //!< that it needs to run at all
     uint32_t most;     //!< that it can use
 
     /// @return whether the other claim comes first: equal shares go to who has had less
@@ -287,6 +288,7 @@ class DrfPolicy : public ClusterPolicy
                          i,
                          growth,
                          0,
+                         state.job->minWorkers,
                          state.FindUsefulWorkers(state.job->maxWorkers)});
         }
         std::vector<RingSize> sizes(m_active.size());
@@ -294,13 +296,15 @@ class DrfPolicy : public ClusterPolicy
         {
             Claim claim = claims.top();
             claims.pop();
-            if (claim.workers < claim.most)
+            // A gang comes whole or not at all.
+            const uint32_t step = claim.workers == 0 ? claim.least : 1;
+            if (claim.workers + step <= claim.most && step <= budget)
             {
-                ++claim.workers;
-                claim.share += claim.growth;
+                claim.workers += step;
+                claim.share += step * claim.growth;
                 sizes[claim.index] = {m_active[claim.index], claim.workers};
                 claims.push(claim);
-                --budget;
+                budget -= step;
             }
         }
         sizes.erase(std::remove_if(sizes.begin(),
@@ -328,6 +332,10 @@ class SjfBcoPolicy : public ClusterPolicy
     void AddJob(JobId job) override
     {
         ClusterPolicy::AddJob(job);
+        if (GetState(job).job->minWorkers > m_world.placement->GetNGpus())
+        {
+            return; // It can never run.
+        }
         const auto size = [this](JobId id) {
             const JobState& state = GetState(id);
             const uint32_t workers = GetRequest(id);

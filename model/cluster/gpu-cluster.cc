@@ -85,6 +85,11 @@ MakeJobState(const GpuCluster& cluster, const Job& job)
     const uint32_t most = std::min(job.maxWorkers, cluster.GetNGpus());
     for (uint32_t workers = 1; workers <= most; ++workers)
     {
+        if (workers < job.minWorkers)
+        {
+            state.rates.push_back(0);
+            continue;
+        }
         const double seconds =
             GetIterationTime(job, workers, job.bandwidthBps, cluster.reduceBytesPerSecond)
                 .GetTotal();
