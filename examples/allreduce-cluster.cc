@@ -13,6 +13,7 @@
 #include "cluster-options.h"
 #include "cluster-rows.h"
 #include "html-report.h"
+#include "job-rows.h"
 #include "mpi-ranks.h"
 #include "output-file.h"
 #include "progress-line.h"
@@ -29,12 +30,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -51,6 +54,7 @@ struct Options
     uint32_t seeds{1};           //!< how many seeds to average over
     std::string format{"table"}; //!< table, json, csv or gnuplot
     std::string series;          //!< where the time series go
+    std::string jobRows;         //!< where rows of jobs go
     std::string report;          //!< where the page goes
     bool wantsSlots{false};      //!< there is somewhere for slots to go
     std::string writeJobs;       //!< where the jobs go
@@ -58,36 +62,41 @@ struct Options
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
 };
 
-/// Writes the time series of all runs into one CSV file.
-class SeriesFile
+/// Writes rows of all runs into one file.
+class RowFile
 {
   public:
-    explicit SeriesFile(const std::string& path)
-        : m_file("--series", path),
-          m_writer(m_file.Get(), ResultWriter::Format::CSV, GetSlotColumns())
+    RowFile(const std::string& option,
+            const std::string& path,
+            ResultWriter::Format format,
+            const std::vector<ResultWriter::Column>& columns)
+        : m_file(option, path),
+          m_writer(std::in_place, m_file.Get(), format, columns)
     {
     }
 
     void Add(const nlohmann::ordered_json& row)
     {
-        m_writer.Add(row);
+        m_writer->Add(row);
     }
 
     void Finish()
     {
+        m_writer.reset(); // JSON ends there.
         m_file.Finish();
     }
 
   private:
-    OutputFile m_file;     //!< the file
-    ResultWriter m_writer; //!< writes its rows
+    OutputFile m_file;                    //!< the file
+    std::optional<ResultWriter> m_writer; //!< writes its rows
 };
 
 /// Where results go besides standard output.
 struct Outputs
 {
-    std::optional<SeriesFile> series; //!< the time series, if they are wanted
-    HtmlReport page;                  //!< the page
+    HtmlReport page;                //!< the page
+    std::optional<RowFile> series;  //!< the time series, if they are wanted
+    std::optional<RowFile> jobRows; //!< a row for each job, if they are wanted
 };
 
 /// A trace and who plays it.
@@ -104,11 +113,13 @@ struct Setting
     uint64_t seed;       //!< of both
     GpuCluster cluster;  //!< the cluster
     ImportedTrace trace; //!< its jobs
+    uint32_t nSlots;     //!< how many are played
 
     Setting(const ClusterOptions& options, uint64_t itsSeed)
         : seed(itsSeed),
           cluster(options.MakeCluster(itsSeed)),
-          trace(options.MakeJobs(itsSeed))
+          trace(options.MakeJobs(itsSeed)),
+          nSlots(options.CountSlots(cluster, trace))
     {
     }
 };
@@ -130,7 +141,7 @@ MakeCases(const Options& options)
     return cases;
 }
 
-/// Plays a trace; @return its row, and its slots if they are wanted
+/// Plays a trace; @return its row, and its slots and jobs if they are wanted
 nlohmann::ordered_json
 Play(const Case& chosen,
      const Setting& setting,
@@ -144,16 +155,21 @@ Play(const Case& chosen,
                                          {"policy", chosen.policy},
                                          {"seed", chosen.seed}};
     nlohmann::ordered_json slots = nlohmann::ordered_json::array();
+    JobHistory history;
     auto result = PlayTrace(setting.cluster,
                             setting.trace.jobs,
                             *utility,
                             *policy,
-                            options.cluster.slots,
+                            setting.nSlots,
                             [&](const SlotReport& report) {
                                 showSlot(report.slot);
                                 if (options.wantsSlots)
                                 {
                                     slots.push_back(MakeSlotRow(head, report));
+                                }
+                                if (!options.jobRows.empty())
+                                {
+                                    history.Add(report);
                                 }
                             });
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
@@ -162,7 +178,14 @@ Play(const Case& chosen,
                        chosen.seed,
                        std::move(result),
                        wall.count()};
-    return {{"row", MakeTraceRow(setting.cluster, run)}, {"slots", std::move(slots)}};
+    nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+    if (!options.jobRows.empty())
+    {
+        jobs = MakeJobRows(head, setting.cluster, run.result, history);
+    }
+    return {{"row", MakeTraceRow(setting.cluster, run)},
+            {"slots", std::move(slots)},
+            {"jobs", std::move(jobs)}};
 }
 
 /// @return how a case is played in a process of its own, which says how far all has come
@@ -175,7 +198,7 @@ MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& op
         ProgressLine line("allreduce-cluster", options.sweep.IsOneAfterAnother(), begin);
         const auto showSlot = [&](uint32_t slot) {
             line.Show(chosen.objective + " " + chosen.policy + " slot " + std::to_string(slot),
-                      (index + double(slot) / options.cluster.slots) / cases.size());
+                      (index + double(slot) / first.nSlots) / cases.size());
         };
         const auto play = [&](const Setting& setting) {
             return Play(chosen, setting, options, showSlot).dump();
@@ -243,6 +266,10 @@ class Reporter
                 m_outputs.series->Add(slot);
             }
             m_outputs.page.AddClusterSlot(slot);
+        }
+        for (const nlohmann::ordered_json& job : played.at("jobs"))
+        {
+            m_outputs.jobRows->Add(job);
         }
         if (!m_hasMeans)
         {
@@ -332,14 +359,14 @@ void
 ReportRings(const Options& options)
 {
     const uint64_t slot = ParseNumber(options.runSlot, "--run-slot");
-    if (slot >= options.cluster.slots)
+    const Setting setting(options.cluster, options.cluster.seed);
+    const GpuCluster& cluster = setting.cluster;
+    const std::vector<Job>& jobs = setting.trace.jobs;
+    if (slot >= setting.nSlots)
     {
-        FailInput("--run-slot \"", slot, "\": expected less than ", options.cluster.slots);
+        FailInput("--run-slot \"", slot, "\": expected less than ", setting.nSlots);
     }
-    const GpuCluster cluster = options.cluster.MakeCluster(options.cluster.seed);
-    const ImportedTrace trace = options.cluster.MakeJobs(options.cluster.seed);
-    const std::vector<Job>& jobs = trace.jobs;
-    SayAssumptions(trace, cluster);
+    SayAssumptions(setting.trace, cluster);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetRingColumns());
     for (const std::string& policy : options.cluster.ExpandPolicies())
     {
@@ -399,6 +426,14 @@ JoinArguments(int argc, char* argv[])
     return command;
 }
 
+/// @return JSON if a file is called so, else CSV
+ResultWriter::Format
+FindRowFormat(const std::string& path)
+{
+    const bool isJson = std::filesystem::path(path).extension() == ".json";
+    return isJson ? ResultWriter::Format::JSON : ResultWriter::Format::CSV;
+}
+
 /// Plays what was asked for; @return the exit status
 int
 PlayTraces(Options& options, int argc, char* argv[])
@@ -413,15 +448,28 @@ PlayTraces(Options& options, int argc, char* argv[])
         return 0;
     }
     SayAssumptions(first.trace, first.cluster);
-    Outputs outputs{std::nullopt, {options.report, argc, argv}};
+    Outputs outputs{{options.report, argc, argv}, std::nullopt, std::nullopt};
     if (!options.series.empty())
     {
-        outputs.series.emplace(options.series);
+        outputs.series.emplace("--series",
+                               options.series,
+                               ResultWriter::Format::CSV,
+                               GetSlotColumns());
+    }
+    if (!options.jobRows.empty())
+    {
+        outputs.jobRows.emplace("--job-rows",
+                                options.jobRows,
+                                FindRowFormat(options.jobRows),
+                                GetJobColumns());
     }
     ReportTraces(cases, sweep, options, outputs);
-    if (outputs.series)
+    for (auto* file : {&outputs.series, &outputs.jobRows})
     {
-        outputs.series->Finish();
+        if (*file)
+        {
+            (*file)->Finish();
+        }
     }
     outputs.page.Write();
     return 0;
@@ -439,6 +487,7 @@ Run(int argc, char* argv[])
     parser.Add("seeds", options.seeds, "average over so many seeds, from --seed on");
     parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("series", options.series, "write a CSV time series of all runs to this file");
+    parser.Add("job-rows", options.jobRows, "write a row for each job and run: FILE.json or CSV");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("write-jobs", options.writeJobs, "write the jobs to this file, and do no more");
     parser.Add("run-slot", options.runSlot, "run the rings of this slot in ns-3 instead");
@@ -458,7 +507,7 @@ Run(int argc, char* argv[])
     }
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
-        parser.Exclude(instead, {"series", "report", "seeds", "processes", "shard"});
+        parser.Exclude(instead, {"series", "job-rows", "report", "seeds", "processes", "shard"});
     }
     parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
     parser.Exclude("write-jobs", {"run-slot"});

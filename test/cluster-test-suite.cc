@@ -7,6 +7,7 @@
 
 #include "ns3/allocation-checker.h"
 #include "ns3/allreduce-error.h"
+#include "ns3/cluster-metrics.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/gadget-policy.h"
 #include "ns3/guarantee-check.h"
@@ -318,7 +319,6 @@ class PlacementTestCase : public TestCase
     void ComeAndGo(const GpuCluster& cluster, const std::vector<Job>& jobs, TestRandom& random)
     {
         RingPlacement placement(cluster);
-        AllocationChecker checker(cluster, jobs);
         for (uint32_t step = 0; step < 60; ++step)
         {
             const JobId job = Draw(random, jobs.size());
@@ -346,6 +346,7 @@ class PlacementTestCase : public TestCase
                     NS_TEST_EXPECT_MSG_EQ(placement.GetReservedBps(), reserved, "restored");
                 }
             }
+            AllocationChecker checker(cluster, jobs);
             NS_TEST_ASSERT_MSG_EQ(checker.Check(step, MakeRuns(placement)), "", "step " << step);
         }
         placement.Clear();
@@ -488,7 +489,8 @@ class RandomTracesTestCase : public TestCase
         TestRandom random(4);
         for (uint32_t run = 0; run < 25; ++run)
         {
-            const GpuCluster cluster = MakeRandomCluster(random);
+            GpuCluster cluster = MakeRandomCluster(random);
+            cluster.moveSeconds = run % 3 == 0 ? Draw(random, 59) : 0;
             const std::vector<Job> jobs = MakeRandomJobs(random, 1 + Draw(random, 30));
             for (const std::string& policy : GetClusterPolicyNames())
             {
@@ -562,9 +564,12 @@ class KnownAnswersTestCase : public TestCase
             // GADGET sees that one worker is enough for the last four iterations.
             const uint32_t expected = policy == "gadget" ? 21 : 25;
             NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots, expected, policy << ": GPUs");
-            NS_TEST_EXPECT_MSG_EQ(result.meanCompletionSlots,
-                                  5,
-                                  policy << ": 24 iterations a slot");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[0].endSlot, 4, policy << ": 24 iterations a slot");
+            const double seconds = policy == "gadget" ? 288 : 250;
+            NS_TEST_EXPECT_MSG_EQ_TOL(MeasureCluster(cluster, result).completion.mean,
+                                      seconds,
+                                      1,
+                                      policy << ": seconds");
         }
     }
 
@@ -678,6 +683,18 @@ class KnownAnswersTestCase : public TestCase
             const auto result = Play(cluster, jobs, policy, 1);
             NS_TEST_EXPECT_MSG_EQ(result.meanGpuUse, 1, policy << ": no GPU is idle");
         }
+        // A gang for which the links are too thin must not keep out one for which there is room.
+        std::vector<Job> gangs = {MakeJob(6, 100, 3), MakeJob(20, 10000, 2)};
+        gangs[0].minWorkers = 3;
+        gangs[0].bandwidthBps = 2 * GIGABIT;
+        gangs[1].minWorkers = 2;
+        std::vector<Link> thin = MakeTestStar(2).GetLinks();
+        for (Link& link : thin)
+        {
+            link.rateBps = GIGABIT;
+        }
+        const GpuCluster pair = MakeCluster({"pair", 2, 1, thin}, 2);
+        NS_TEST_EXPECT_MSG_EQ(Play(pair, gangs, "gadget", 1).jobs[1].workerSlots, 2, "the gang");
     }
 
     /// A utility of one's own decides: only the second job counts.
@@ -722,6 +739,8 @@ class GuaranteeTestCase : public TestCase
         NS_TEST_EXPECT_MSG_GT_OR_EQ(report.worstRoomySlotShare, 0.5, "theorem on slots");
         NS_TEST_EXPECT_MSG_GT(report.nRoomy, 20, "enough of both kinds");
         NS_TEST_EXPECT_MSG_LT(report.nRoomy, 80, "enough of both kinds");
+        NS_TEST_EXPECT_MSG_GT(report.nMoving, 20, "enough with move costs");
+        NS_TEST_EXPECT_MSG_GT(report.nGangs, 20, "enough with gangs");
     }
 
     /// The exhaustive search itself, where the answer is known.

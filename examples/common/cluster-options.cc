@@ -70,10 +70,14 @@ ClusterOptions::AddTo(ProgramOptions& options)
     options.Add("policy",
                 policies,
                 ',',
-                "all, or of " + boost::algorithm::join(GetClusterPolicyNames(), ", "));
+                "all, or of " + boost::algorithm::join(GetClusterPolicyNames(false), ", "));
     options.Add("objective", objectives, ',', UTILITY_GRAMMAR);
-    options.Add("slots", slots, "number of slots");
+    options.Add("slots", slots, "number of slots; auto: about twice as many as the jobs need");
     options.Add("slot-time", slotTime, "how long a slot is");
+    options.Add(
+        "move-cost",
+        moveCost,
+        "time that a job loses that goes on elsewhere, with other workers or after a pause");
     options.Add("reduce-rate", reduceRate, "how fast a worker adds up gradients");
     options.Add("reservable", reservable, "share of a link's rate that can be reserved");
     options.Add("contention", contention, "alpha: k rings get 1/(k+alpha(k-1)) of a link each");
@@ -105,7 +109,7 @@ ClusterOptions::Check(const ProgramOptions& options) const
     {
         FailInput("--generate \"0\": expected 1 or more");
     }
-    if (slots == 0)
+    if (slots != "auto" && ParseNumber(slots, "--slots") == 0)
     {
         FailInput("--slots \"0\": expected 1 or more");
     }
@@ -136,6 +140,11 @@ ClusterOptions::MakeCluster(uint64_t ownSeed) const
     }
     cluster.gpus = DrawGpus(cluster.topology.GetNServers(), choices, ownSeed);
     cluster.slotSeconds = ParseSlotSeconds(slotTime);
+    cluster.moveSeconds = 1e-9 * ParseTime(moveCost, "--move-cost");
+    if (cluster.moveSeconds >= cluster.slotSeconds)
+    {
+        FailInput("--move-cost ", Quote(moveCost), ": expected less than --slot-time, ", slotTime);
+    }
     cluster.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
     cluster.reservableShare = ParseFraction(reservable, "--reservable");
     cluster.contentionAlpha = contention == "0" ? 0 : ParsePositive(contention, "--contention");
@@ -164,6 +173,19 @@ ClusterOptions::MakeJobs(uint64_t ownSeed) const
     mix.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
     mix.seed = ownSeed;
     return {GenerateJobs(mix), {}};
+}
+
+uint32_t
+ClusterOptions::CountSlots(const GpuCluster& cluster, const ImportedTrace& trace) const
+{
+    const uint64_t number =
+        slots == "auto" ? EstimateSlots(cluster, trace.jobs) : ParseNumber(slots, "--slots");
+    constexpr uint64_t MOST_SLOTS = 100'000'000;
+    if (number > MOST_SLOTS)
+    {
+        FailInput("--slots ", number, ": expected at most ", MOST_SLOTS);
+    }
+    return number;
 }
 
 std::vector<std::string>

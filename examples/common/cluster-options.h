@@ -34,8 +34,9 @@ struct ClusterOptions
     std::string traceModel{"resnet-50"};                 //!< for traces that name none
     std::vector<std::string> policies;   //!< as CreateClusterPolicy takes them, or all
     std::vector<std::string> objectives; //!< as ParseUtility takes them
-    uint32_t slots{1200};                //!< number of slots
+    std::string slots{"1200"};           //!< number of slots, or auto
     std::string slotTime{"60s"};         //!< how long a slot is
+    std::string moveCost{"0s"};          //!< what a job that moves loses
     std::string reduceRate{"80Gbps"};    //!< how fast a worker adds up gradients
     std::string reservable{"1"};         //!< share of a link that can be reserved
     std::string contention{"0.1"};       //!< alpha of the contention model
@@ -71,6 +72,14 @@ struct ClusterOptions
      * @throws InputError that names what is not possible
      */
     ImportedTrace MakeJobs(uint64_t ownSeed) const;
+
+    /**
+     * @param cluster by MakeCluster
+     * @param trace by MakeJobs
+     * @return the number of slots
+     * @throws InputError that names what is not possible
+     */
+    uint32_t CountSlots(const GpuCluster& cluster, const ImportedTrace& trace) const;
 
     /// @return the names of the policies, all that there are in the place of "all"
     std::vector<std::string> ExpandPolicies() const;

@@ -38,7 +38,8 @@ MakeKey(NodeId from, NodeId to)
 AllocationChecker::AllocationChecker(const GpuCluster& cluster, const std::vector<Job>& jobs)
     : m_cluster(cluster),
       m_jobs(jobs),
-      m_progress(jobs.size(), 0)
+      m_progress(jobs.size(), 0),
+      m_last(jobs.size())
 {
     for (const Link& link : cluster.topology.GetLinks())
     {
@@ -69,7 +70,7 @@ AllocationChecker::Check(uint32_t slot, const std::vector<RingRun>& runs)
     // How fast rings are that share links is known only when all are.
     for (auto run = runs.begin(); run != runs.end() && fault.empty(); ++run)
     {
-        fault = CheckProgress(*run);
+        fault = CheckProgress(slot, *run);
     }
     return fault.empty() ? "" : Say("slot ", slot, ": ", fault);
 }
@@ -239,8 +240,25 @@ AllocationChecker::FindBandwidth(const RingEmbedding& ring) const
     return bandwidth;
 }
 
+/// @return whether a job goes on elsewhere, with other workers or after a pause
+bool
+AllocationChecker::NoteMove(uint32_t slot, const RingEmbedding& ring)
+{
+    LastRun& last = m_last[ring.job];
+    const bool isFirst = last.servers.empty();
+    const bool isSame = last.servers == ring.servers && last.workers == ring.workers;
+    const bool isMoved = !isFirst && (!isSame || last.slot + 1 != slot);
+    last.slot = slot;
+    if (!isSame)
+    {
+        last.servers = ring.servers;
+        last.workers = ring.workers;
+    }
+    return isMoved;
+}
+
 std::string
-AllocationChecker::CheckProgress(const RingRun& run)
+AllocationChecker::CheckProgress(uint32_t slot, const RingRun& run)
 {
     const Job& job = m_jobs[run.ring.job];
     double w = 0;
@@ -252,9 +270,15 @@ AllocationChecker::CheckProgress(const RingRun& run)
     const double tau = 16 * moved / FindBandwidth(run.ring) +
                        moved / m_cluster.reduceBytesPerSecond + job.overheadSeconds +
                        (job.forwardSeconds + job.backwardSeconds) / w;
-    const double most = std::floor(m_cluster.slotSeconds / tau * (1 + TOLERANCE));
+    const bool isMoved = NoteMove(slot, run.ring);
+    const double time = m_cluster.slotSeconds - (isMoved ? m_cluster.moveSeconds : 0);
+    const double most = std::floor(time / tau * (1 + TOLERANCE));
     uint64_t& progress = m_progress[run.ring.job];
     progress += run.iterations;
+    if (run.isMoved != isMoved)
+    {
+        return Say("job ", run.ring.job, isMoved ? ": moves" : ": does not move");
+    }
     if (run.iterations > most)
     {
         return Say("job ", run.ring.job, ": does ", run.iterations, " iterations, ", most, " fit");

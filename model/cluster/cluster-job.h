@@ -101,9 +101,10 @@ struct JobState
     const Job* job{nullptr};     //!< the job
     std::vector<uint32_t> rates; //!< iterations a slot, by number of workers from 0 to those there
                                  //!< are; 0 below the gang
-    uint32_t iterations{0};  //!< done so far, at most the target
-    uint64_t workerSlots{0}; //!< GPUs held so far, summed over slots
-    uint32_t endSlot{0};     //!< the slot in which it finished, if it did
+    std::vector<uint32_t> movedRates; //!< the same in a slot in which it moves
+    uint32_t iterations{0};           //!< done so far, at most the target
+    uint64_t workerSlots{0};          //!< GPUs held so far, summed over slots
+    uint32_t endSlot{0};              //!< the slot in which it finished, if it did
 
     /// @return whether it has reached its target
     bool IsFinished() const

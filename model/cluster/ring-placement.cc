@@ -5,7 +5,6 @@
 #include "ring-placement.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace ns3::allreduce
 {
@@ -166,19 +165,29 @@ RingPlacement::Place(JobId job, uint32_t workers, uint64_t bandwidthBps)
 bool
 RingPlacement::PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps)
 {
+    const auto server = FindTightest(workers);
+    if (!server)
+    {
+        return false;
+    }
+    RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
+    AddShare(ring, {*server, workers});
+    return Close(std::move(ring));
+}
+
+std::optional<NodeId>
+RingPlacement::FindTightest(uint32_t workers) const
+{
     for (std::size_t nFree = workers; nFree < m_byFree.size(); ++nFree)
     {
         if (!m_byFree[nFree].empty())
         {
-            RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
-            AddShare(ring, {m_byFree[nFree].back(), workers});
-            return Close(std::move(ring));
+            return m_byFree[nFree].back();
         }
     }
-    return false;
+    return std::nullopt;
 }
 
-/// @return servers with free GPUs, those with most first
 std::vector<NodeId>
 RingPlacement::FindRoomiest(std::size_t most) const
 {
@@ -352,6 +361,29 @@ RingPlacement::Restore(RingEmbedding ring)
         Reserve(ring, path);
     }
     Keep(std::move(ring));
+}
+
+void
+RingPlacement::RestoreIfFree(const RingEmbedding& ring)
+{
+    bool isFree = true;
+    for (std::size_t i = 0; i < ring.servers.size() && isFree; ++i)
+    {
+        isFree = m_free[ring.servers[i]] >= ring.workers[i];
+    }
+    std::vector<DirectedLinkId> links = GetLinks(m_cluster.topology, ring);
+    std::sort(links.begin(), links.end());
+    uint64_t needed = 0;
+    for (std::size_t i = 0; i < links.size() && isFree; ++i)
+    {
+        // A ring can cross a link several times.
+        needed = ring.bandwidthBps + (i > 0 && links[i] == links[i - 1] ? needed : 0);
+        isFree = m_freeBps[links[i]] >= needed;
+    }
+    if (isFree)
+    {
+        Restore(ring);
+    }
 }
 
 void

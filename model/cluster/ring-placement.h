@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -126,6 +127,13 @@ class RingPlacement
      */
     void Restore(RingEmbedding ring);
 
+    /**
+     * Put a ring back where it was, if its place is still free.
+     *
+     * @param ring what Remove returned
+     */
+    void RestoreIfFree(const RingEmbedding& ring);
+
     /// Remove all rings.
     void Clear();
 
@@ -147,6 +155,18 @@ class RingPlacement
      */
     uint32_t GetNFreeGpus(NodeId server) const;
 
+    /**
+     * @param most so many at most
+     * @return servers with free GPUs, those with most first
+     */
+    std::vector<NodeId> FindRoomiest(std::size_t most) const;
+
+    /**
+     * @param workers their number
+     * @return the server with the least room that is enough for them, if there is any
+     */
+    std::optional<NodeId> FindTightest(uint32_t workers) const;
+
     /// @return the GPUs of all servers
     uint32_t GetNGpus() const;
 
@@ -159,7 +179,6 @@ class RingPlacement
   private:
     static constexpr uint32_t NO_RING = ~uint32_t{0};
 
-    std::vector<NodeId> FindRoomiest(std::size_t most) const;
     bool PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps);
     bool PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t bandwidthBps);
     void AddShare(RingEmbedding& ring, ServerShare share);
