@@ -188,6 +188,11 @@ class UtilityTestCase : public TestCase
         const auto utility = ParseUtility(text);
         const double target = state.job->targetIterations;
         NS_TEST_EXPECT_MSG_EQ_TOL(utility->GetBenefit(state, 0), 0, 1e-12, text << " begins at 0");
+        NS_TEST_EXPECT_MSG_EQ_TOL(utility->GetGain(state, target / 5, target / 2),
+                                  utility->GetBenefit(state, target / 2) -
+                                      utility->GetBenefit(state, target / 5),
+                                  1e-12,
+                                  text << ": gains are differences of benefits");
         double last = 0;
         double lastGrowth = 1e300;
         for (double x = 1; x <= target; ++x)
@@ -213,6 +218,8 @@ class UtilityTestCase : public TestCase
                                   1e-5,
                                   "the logarithm is the limit at alpha 1");
         const auto maxMin = ParseUtility("max-min");
+        NS_TEST_EXPECT_MSG_GT(maxMin->GetGain(state, 99, 100), 0, "not lost to rounding");
+        NS_TEST_EXPECT_MSG_GT(ParseUtility("fair:9+energy")->GetGain(state, 99, 100), 0, "sums");
         const double late = maxMin->GetBenefit(state, 100) - maxMin->GetBenefit(state, 20);
         const double early = maxMin->GetBenefit(state, 11) - maxMin->GetBenefit(state, 10);
         NS_TEST_EXPECT_MSG_GT(early, late, "the job that is behind counts more than all the rest");

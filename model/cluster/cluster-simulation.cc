@@ -143,10 +143,10 @@ class Simulation
             const uint32_t workers = run.ring.GetNWorkers();
             const double busyPart = state.GetBusyPart(run.rate);
             const double cost = workers * m_utility.GetWorkerSlotCost(state) * busyPart;
-            const double before = m_utility.GetBenefit(state, state.iterations);
+            const double before = state.iterations;
             state.iterations += run.iterations;
             state.workerSlots += workers;
-            m_report.gain += m_utility.GetBenefit(state, state.iterations) - before - cost;
+            m_report.gain += m_utility.GetGain(state, before, state.iterations) - cost;
             m_result.workerSlotCost += cost;
             m_meanCost += cost * GetSlotWeight(slot);
             const double seconds = m_cluster.slotSeconds - (1 - busyPart) * GetTime(run.isMoved);

@@ -39,12 +39,12 @@ MakeGainCurve(const JobState& state,
               uint32_t limit,
               const MoveCharge& charge)
 {
-    const double before = utility.GetBenefit(state, state.iterations);
     const double cost = utility.GetWorkerSlotCost(state);
     const auto getGain = [&](uint32_t workers, uint32_t rate) {
         const uint32_t progress = std::min(rate, state.GetRemaining());
         const double price = cost * workers * state.GetBusyPart(rate);
-        return utility.GetBenefit(state, double(state.iterations) + progress) - before - price;
+        const double before = state.iterations;
+        return utility.GetGain(state, before, before + progress) - price;
     };
     const auto& rates = charge.isCharged ? state.movedRates : state.rates;
     GainCurve curve;

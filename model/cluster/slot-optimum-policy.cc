@@ -179,17 +179,16 @@ SlotOptimumPolicy::MakeOffers()
     for (const JobId job : m_active)
     {
         const JobState& state = GetState(job);
-        const double before = m_world.utility->GetBenefit(state, state.iterations);
+        const double before = state.iterations;
         const double cost = m_world.utility->GetWorkerSlotCost(state);
         for (const RingEmbedding& ring :
              GetRings(std::min(state.job->maxWorkers, m_world.placement->GetNGpus())))
         {
             const uint32_t workers = ring.GetNWorkers();
             const uint32_t rate = state.rates[workers];
-            const double after = m_world.utility->GetBenefit(
-                state,
-                double(state.iterations) + std::min(rate, state.GetRemaining()));
-            const double gain = after - before - cost * workers * state.GetBusyPart(rate);
+            const double progress = std::min(rate, state.GetRemaining());
+            const double gain = m_world.utility->GetGain(state, before, before + progress) -
+                                cost * workers * state.GetBusyPart(rate);
             if (gain > 0)
             {
                 offers.push_back({ring, gain});
