@@ -12,6 +12,7 @@
 #include "allreduce-program-options.h"
 #include "cluster-options.h"
 #include "cluster-rows.h"
+#include "cluster-view.h"
 #include "html-report.h"
 #include "job-rows.h"
 #include "mpi-ranks.h"
@@ -57,6 +58,7 @@ struct Options
     std::string jobRows;         //!< where rows of jobs go
     std::string report;          //!< where the page goes
     bool wantsSlots{false};      //!< there is somewhere for slots to go
+    bool wantsHistory{false};    //!< there is somewhere for what jobs did to go
     std::string writeJobs;       //!< where the jobs go
     std::string runSlot;         //!< the slot whose rings are run in ns-3
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
@@ -167,7 +169,7 @@ Play(const Case& chosen,
                                 {
                                     slots.push_back(MakeSlotRow(head, report));
                                 }
-                                if (!options.jobRows.empty())
+                                if (options.wantsHistory)
                                 {
                                     history.Add(report);
                                 }
@@ -178,14 +180,19 @@ Play(const Case& chosen,
                        chosen.seed,
                        std::move(result),
                        wall.count()};
-    nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+    nlohmann::ordered_json played = {{"row", MakeTraceRow(setting.cluster, run)},
+                                     {"slots", std::move(slots)},
+                                     {"jobs", nlohmann::ordered_json::array()},
+                                     {"view", nullptr}};
     if (!options.jobRows.empty())
     {
-        jobs = MakeJobRows(head, setting.cluster, run.result, history);
+        played["jobs"] = MakeJobRows(head, setting.cluster, run.result, history);
     }
-    return {{"row", MakeTraceRow(setting.cluster, run)},
-            {"slots", std::move(slots)},
-            {"jobs", std::move(jobs)}};
+    if (!options.report.empty())
+    {
+        played["view"] = MakeClusterView(head, setting.cluster, run.result, history);
+    }
+    return played;
 }
 
 /// @return how a case is played in a process of its own, which says how far all has come
@@ -259,14 +266,21 @@ class Reporter
 
     void Add(const Case& chosen, const nlohmann::ordered_json& played)
     {
-        for (const nlohmann::ordered_json& slot : played.at("slots"))
+        constexpr std::size_t MOST_ON_PAGE = 1000;
+        const auto& slots = played.at("slots");
+        const std::size_t stride = slots.size() / MOST_ON_PAGE + 1;
+        for (std::size_t i = 0; i < slots.size(); ++i)
         {
             if (m_outputs.series)
             {
-                m_outputs.series->Add(slot);
+                m_outputs.series->Add(slots[i]);
             }
-            m_outputs.page.AddClusterSlot(slot);
+            if (i % stride == 0)
+            {
+                m_outputs.page.AddClusterSlot(slots[i]);
+            }
         }
+        m_outputs.page.AddClusterJobs(played.at("view"));
         for (const nlohmann::ordered_json& job : played.at("jobs"))
         {
             m_outputs.jobRows->Add(job);
@@ -356,7 +370,7 @@ FindRings(const GpuCluster& cluster,
 
 /// Runs the rings of one slot in ns-3, for each policy.
 void
-ReportRings(const Options& options)
+ReportRings(const Options& options, HtmlReport& page)
 {
     const uint64_t slot = ParseNumber(options.runSlot, "--run-slot");
     const Setting setting(options.cluster, options.cluster.seed);
@@ -374,7 +388,9 @@ ReportRings(const Options& options)
         const auto measurements = MeasureRings(cluster, jobs, rings, options.ringRun);
         for (const RingMeasurement& ring : measurements)
         {
-            writer.Add(MakeRingRow(policy, ring, jobs[ring.ring.job].name));
+            const auto row = MakeRingRow(policy, ring, jobs[ring.ring.job].name);
+            writer.Add(row);
+            page.AddRow(row);
         }
         if (measurements.empty())
         {
@@ -382,11 +398,12 @@ ReportRings(const Options& options)
                       << " spans several servers" << std::endl;
         }
     }
+    page.Write();
 }
 
 /// Compares GADGET with the offline optimum. @return whether all is as guaranteed
 bool
-ReportGuarantee(const Options& options)
+ReportGuarantee(const Options& options, HtmlReport& page)
 {
     GuaranteeReport report;
     {
@@ -397,6 +414,8 @@ ReportGuarantee(const Options& options)
     }
     ResultWriter writer(std::cout, ParseFormat(options.format), GetGuaranteeColumns());
     writer.Add(MakeGuaranteeRow(report));
+    page.AddRow(MakeGuaranteeRow(report));
+    page.Write();
     for (const std::string& violation : report.violations)
     {
         std::cerr << "allreduce-cluster: " << violation << std::endl;
@@ -439,6 +458,7 @@ int
 PlayTraces(Options& options, int argc, char* argv[])
 {
     options.wantsSlots = !options.series.empty() || !options.report.empty();
+    options.wantsHistory = !options.jobRows.empty() || !options.report.empty();
     const Setting first(options.cluster, options.cluster.seed);
     CheckSlotTime(first.cluster, first.trace.jobs, options.cluster.slotTime);
     const std::vector<Case> cases = MakeCases(options);
@@ -507,10 +527,11 @@ Run(int argc, char* argv[])
     }
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
-        parser.Exclude(instead, {"series", "job-rows", "report", "seeds", "processes", "shard"});
+        parser.Exclude(instead, {"series", "job-rows", "seeds", "processes", "shard"});
     }
     parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
-    parser.Exclude("write-jobs", {"run-slot"});
+    parser.Exclude("run-slot", {"collective-time"});
+    parser.Exclude("write-jobs", {"run-slot", "report"});
     options.cluster.Check(parser);
     options.ringRun.Check();
     ParseFormat(options.format);
@@ -524,7 +545,8 @@ Run(int argc, char* argv[])
     }
     if (options.checkGuarantee > 0)
     {
-        return ReportGuarantee(options) ? 0 : 1;
+        HtmlReport page(options.report, argc, argv);
+        return ReportGuarantee(options, page) ? 0 : 1;
     }
     if (!options.writeJobs.empty())
     {
@@ -533,7 +555,8 @@ Run(int argc, char* argv[])
     }
     if (!options.runSlot.empty())
     {
-        ReportRings(options);
+        HtmlReport page(options.report, argc, argv);
+        ReportRings(options, page);
         return 0;
     }
     options.sweep.Check(parser);

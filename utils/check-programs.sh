@@ -482,6 +482,18 @@ check_cluster()
     check "cluster: the same twice" same a.csv b.csv
     check "cluster: report" prints gadget $program --slots=30 --report=cluster.html
     check "cluster: its time series" page_has cluster.html 'len(data["cluster"]) == 30 * len(data["results"])'
+    check "cluster: its jobs" page_has cluster.html 'len(data["jobs"]) == len(data["results"])'
+    check "cluster: rings on a page" prints '^fifo' $program --run-slot=5 --gpus=2 --policy=fifo --most-bytes=64KiB \
+        --report=rings.html
+    check "cluster: its rings" page_has rings.html 'data["results"][0]["together_transfer_s"] > 0'
+    check "cluster: the guarantee on a page" prints ' 0$' $program --check-guarantee=5 --report=guarantee.html
+    check "cluster: rows of jobs" prints gadget $program --slots=30 --policy=gadget --job-rows=jobs.csv
+    check "cluster: one for each" test "$(grep -c '^progress,gadget,1,job-' jobs.csv)" = 160
+    check "cluster: rows of jobs as JSON" prints gadget $program --slots=30 --policy=las --job-rows=jobs.json
+    check "cluster: they are JSON" python3 -c 'import json; assert len(json.load(open("jobs.json"))) == 160'
+    check "cluster: the cost of moves" prints '^fair +gadget +160 ' $program --slots=30 --objective=fair --move-cost=5s
+    check "cluster: too long a move" refuses '--move-cost "60s": expected less than' $program --move-cost=60s
+    check "cluster: slots that suffice" prints '^progress +fifo +40 +40 ' $program --jobs="$jobs" --slots=auto
     check "cluster: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
     check "cluster: guarantee" prints '^ +50 .* 0$' $program --check-guarantee=50
     check "cluster: rings in ns-3" prints '^fifo +job-.* 1\.0' $program --run-slot=5 --gpus=2 --policy=fifo \
@@ -909,8 +921,8 @@ check_options()
         allreduce-run --scheduler=ring --schedule-in=x
     check "options: jobs are there" refuses '--generate: has no effect beside --jobs' \
         allreduce-cluster --jobs=x --generate=10
-    check "options: no page" refuses '--report: has no effect beside --run-slot' \
-        allreduce-cluster --run-slot=1 --report=x.html
+    check "options: no page" refuses '--report: has no effect beside --write-jobs' \
+        allreduce-cluster --write-jobs=x.csv --report=x.html
     check "options: no column" refuses '--links: has no place in --format=csv' allreduce-run --links --format=csv
     check "options: too late" warns 'faults were to come after the end' \
         allreduce-run --topology=bcube:2,0 --bytes=1000 --fail=0-2@1s

@@ -39,7 +39,19 @@ ParseSlotSeconds(const std::string& text)
     {
         FailInput("--slot-time ", Quote(text), ": expected more than 0");
     }
-    return 1e-9 * ns;
+    return ns / 1e9;
+}
+
+/// @return who plans
+std::string
+FindPlanner(const std::string& text)
+{
+    const std::string prefix = "plan:";
+    if (text != "plan" && text.compare(0, prefix.size(), prefix) != 0)
+    {
+        FailInput("--collective-time ", Quote(text), ": expected ring, plan or plan:SCHEDULER");
+    }
+    return text == "plan" ? "forest" : text.substr(prefix.size());
 }
 
 } // namespace
@@ -78,6 +90,10 @@ ClusterOptions::AddTo(ProgramOptions& options)
         "move-cost",
         moveCost,
         "time that a job loses that goes on elsewhere, with other workers or after a pause");
+    options.Add("collective-time",
+                collectiveTime,
+                "ring: AllReduces take as long as a ring; plan or plan:SCHEDULER: as long as the "
+                "plan of forest or another scheduler for the servers of the job");
     options.Add("reduce-rate", reduceRate, "how fast a worker adds up gradients");
     options.Add("reservable", reservable, "share of a link's rate that can be reserved");
     options.Add("contention", contention, "alpha: k rings get 1/(k+alpha(k-1)) of a link each");
@@ -140,7 +156,7 @@ ClusterOptions::MakeCluster(uint64_t ownSeed) const
     }
     cluster.gpus = DrawGpus(cluster.topology.GetNServers(), choices, ownSeed);
     cluster.slotSeconds = ParseSlotSeconds(slotTime);
-    cluster.moveSeconds = 1e-9 * ParseTime(moveCost, "--move-cost");
+    cluster.moveSeconds = ParseTime(moveCost, "--move-cost") / 1e9;
     if (cluster.moveSeconds >= cluster.slotSeconds)
     {
         FailInput("--move-cost ", Quote(moveCost), ": expected less than --slot-time, ", slotTime);
@@ -148,6 +164,11 @@ ClusterOptions::MakeCluster(uint64_t ownSeed) const
     cluster.reduceBytesPerSecond = ParseRate(reduceRate, "--reduce-rate") / 8.0;
     cluster.reservableShare = ParseFraction(reservable, "--reservable");
     cluster.contentionAlpha = contention == "0" ? 0 : ParsePositive(contention, "--contention");
+    if (collectiveTime != "ring")
+    {
+        cluster.collectiveTimes =
+            std::make_shared<CollectiveTimes>(cluster.topology, FindPlanner(collectiveTime));
+    }
     CheckCluster(cluster);
     return cluster;
 }

@@ -36,6 +36,7 @@ struct ClusterOptions
     std::vector<std::string> objectives; //!< as ParseUtility takes them
     std::string slots{"1200"};           //!< number of slots, or auto
     std::string slotTime{"60s"};         //!< how long a slot is
+    std::string collectiveTime{"ring"};  //!< ring, plan or plan:SCHEDULER
     std::string moveCost{"0s"};          //!< what a job that moves loses
     std::string reduceRate{"80Gbps"};    //!< how fast a worker adds up gradients
     std::string reservable{"1"};         //!< share of a link that can be reserved

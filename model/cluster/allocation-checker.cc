@@ -111,7 +111,8 @@ AllocationChecker::CheckServers(const RingEmbedding& ring)
     {
         return "has no workers, or not one number of them for each server";
     }
-    if (std::set<NodeId>(ring.servers.begin(), ring.servers.end()).size() != ring.servers.size())
+    if (ring.servers.size() > 1 &&
+        std::set<NodeId>(ring.servers.begin(), ring.servers.end()).size() != ring.servers.size())
     {
         return "visits a server twice";
     }
@@ -267,7 +268,8 @@ AllocationChecker::CheckProgress(uint32_t slot, const RingRun& run)
         w += workers;
     }
     const double moved = job.gradientBytes * (w - 1) / w;
-    const double tau = 16 * moved / FindBandwidth(run.ring) +
+    const double share = m_cluster.GetTransferShare(run.ring.servers);
+    const double tau = share * 16 * moved / FindBandwidth(run.ring) +
                        moved / m_cluster.reduceBytesPerSecond + job.overheadSeconds +
                        (job.forwardSeconds + job.backwardSeconds) / w;
     const bool isMoved = NoteMove(slot, run.ring);

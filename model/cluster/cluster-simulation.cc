@@ -51,14 +51,17 @@ class Simulation
         policy.Begin({&cluster, &m_result.jobs, &utility, &m_placement, nSlots});
     }
 
-    ClusterResult Run(const SlotObserver& observer)
+    ClusterResult Run(const SlotObserver& observer, bool isChecked)
     {
         for (uint32_t slot = 0; slot < m_nSlots; ++slot)
         {
             Arrive(slot);
             m_policy.Allocate(slot);
             RunRings(slot);
-            Check();
+            if (isChecked)
+            {
+                Check();
+            }
             Account(slot);
             if (observer)
             {
@@ -91,31 +94,40 @@ class Simulation
     /// Lets every ring do what it can in a slot.
     void RunRings(uint32_t slot)
     {
-        m_report = SlotReport();
-        m_report.slot = slot;
-        m_report.nActive = m_nArrived - m_result.nFinished;
         const auto& rings = m_placement.GetRings();
         const auto bandwidths = FindRingBandwidths(m_cluster, m_jobs, rings);
-        m_report.runs.reserve(rings.size());
+        m_report.slot = slot;
+        m_report.nActive = m_nArrived - m_result.nFinished;
+        m_report.gain = 0;
+        m_report.runs.resize(rings.size()); // Their vectors are used again.
         for (std::size_t i = 0; i < rings.size(); ++i)
         {
             const JobState& state = m_result.jobs[rings[i].job];
             const bool isMoved = NoteMove(slot, rings[i]);
-            const uint32_t rate = FindRate(state, rings[i].GetNWorkers(), bandwidths[i], isMoved);
-            m_report.runs.push_back(
-                {rings[i], std::min(rate, state.GetRemaining()), rate, isMoved});
+            const uint32_t rate = FindRate(state, rings[i], bandwidths[i], isMoved);
+            RingRun& run = m_report.runs[i];
+            run.ring = rings[i];
+            run.iterations = std::min(rate, state.GetRemaining());
+            run.rate = rate;
+            run.isMoved = isMoved;
         }
     }
 
     /// @return how many iterations a ring can do in this slot
-    uint32_t FindRate(const JobState& state, uint32_t workers, double bandwidth, bool isMoved) const
+    uint32_t FindRate(const JobState& state,
+                      const RingEmbedding& ring,
+                      double bandwidth,
+                      bool isMoved) const
     {
-        if (bandwidth == state.job->bandwidthBps)
+        const uint32_t workers = ring.GetNWorkers();
+        const double share = m_cluster.GetTransferShare(ring.servers);
+        if (bandwidth == state.job->bandwidthBps && share == 1)
         {
             return (isMoved ? state.movedRates : state.rates)[workers];
         }
-        const auto time =
+        IterationTime time =
             GetIterationTime(*state.job, workers, bandwidth, m_cluster.reduceBytesPerSecond);
+        time.transfer *= share;
         return CountIterations(time.GetTotal(), GetTime(isMoved));
     }
 
@@ -223,7 +235,8 @@ class Simulation
 
     void Summarize()
     {
-        if (m_hasBounds && m_result.utility > 0)
+        // Bounds are those of rings.
+        if (m_hasBounds && m_result.utility > 0 && !m_cluster.collectiveTimes)
         {
             // The best possible utility is at most what was reached, paid and could be gained.
             const double best = m_result.utility + m_result.workerSlotCost + m_bounds;
@@ -286,7 +299,17 @@ PlayTrace(const GpuCluster& cluster,
           const SlotObserver& observer)
 {
     CheckCluster(cluster);
-    return Simulation(cluster, jobs, utility, policy, nSlots).Run(observer);
+    return Simulation(cluster, jobs, utility, policy, nSlots).Run(observer, true);
+}
+
+ClusterResult
+TryTrace(const GpuCluster& cluster,
+         const std::vector<Job>& jobs,
+         const JobUtility& utility,
+         ClusterPolicy& policy,
+         uint32_t nSlots)
+{
+    return Simulation(cluster, jobs, utility, policy, nSlots).Run({}, false);
 }
 
 std::vector<double>
@@ -298,7 +321,7 @@ FindRingBandwidths(const GpuCluster& cluster,
     std::vector<uint32_t> nSharing(topology.GetNDirectedLinks(), 0);
     for (const RingEmbedding& ring : rings)
     {
-        if (ring.bandwidthBps == 0)
+        if (ring.bandwidthBps == 0 && !ring.paths.empty())
         {
             for (const DirectedLinkId link : GetLinks(topology, ring))
             {
@@ -310,7 +333,7 @@ FindRingBandwidths(const GpuCluster& cluster,
     for (const RingEmbedding& ring : rings)
     {
         double bandwidth = jobs[ring.job].bandwidthBps;
-        if (ring.bandwidthBps == 0)
+        if (ring.bandwidthBps == 0 && !ring.paths.empty())
         {
             for (const DirectedLinkId link : GetLinks(topology, ring))
             {

@@ -91,6 +91,20 @@ ClusterResult PlayTrace(const GpuCluster& cluster,
 /**
  * @ingroup allreduce
  *
+ * Play a trace without looking at every slot, for policies that try what would happen. What comes
+ * out of it is not for users.
+ *
+ * @copydetails PlayTrace
+ */
+ClusterResult TryTrace(const GpuCluster& cluster,
+                       const std::vector<Job>& jobs,
+                       const JobUtility& utility,
+                       ClusterPolicy& policy,
+                       uint32_t nSlots);
+
+/**
+ * @ingroup allreduce
+ *
  * @param cluster the cluster
  * @param jobs the jobs
  * @param rings all rings of a slot

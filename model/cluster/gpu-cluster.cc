@@ -35,6 +35,12 @@ GpuCluster::GetNGpus() const
     return std::accumulate(gpus.begin(), gpus.end(), 0u);
 }
 
+double
+GpuCluster::GetTransferShare(const std::vector<NodeId>& servers) const
+{
+    return collectiveTimes ? collectiveTimes->GetShare(servers) : 1;
+}
+
 uint64_t
 GpuCluster::GetReservable(DirectedLinkId link) const
 {

@@ -6,10 +6,12 @@
 #define ALLREDUCE_GPU_CLUSTER_H
 
 #include "cluster-job.h"
+#include "collective-times.h"
 
 #include "ns3/allreduce-topology.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace ns3::allreduce
@@ -28,10 +30,18 @@ struct GpuCluster
     double reduceBytesPerSecond{1e10}; //!< G: how fast a worker adds up gradients
     double reservableShare{1};         //!< how much of a link's rate can be reserved
     double contentionAlpha{0.1};       //!< see GetContendedBandwidth
-    double moveSeconds{0};             //!< what a job that goes on elsewhere or later loses
+    /// How long AllReduces take on the servers of a job; nullptr: as long as a ring does.
+    std::shared_ptr<CollectiveTimes> collectiveTimes{};
+    double moveSeconds{0}; //!< what a job that goes on elsewhere or later loses
 
     /// @return the GPUs of all servers
     uint32_t GetNGpus() const;
+
+    /**
+     * @param servers of a job
+     * @return time of its AllReduce / time of a ring
+     */
+    double GetTransferShare(const std::vector<NodeId>& servers) const;
 
     /**
      * @param link one direction of a link

@@ -88,12 +88,18 @@ SjfBcoPolicy::FindThreshold() const
         return *sizes.rbegin();
     }
     std::set<std::tuple<uint32_t, double, double, uint32_t>> outcomes;
+    uint32_t nSlots = m_world.nSlots;
     for (const uint32_t size : sizes)
     {
         SjfBcoPolicy policy(size);
         const ClusterResult result =
-            PlayTrace(*m_world.cluster, jobs, *m_world.utility, policy, m_world.nSlots);
+            TryTrace(*m_world.cluster, jobs, *m_world.utility, policy, nSlots);
         const ClusterMetrics metrics = MeasureCluster(*m_world.cluster, result);
+        if (metrics.makespan)
+        {
+            // Whoever has not finished by then is worse.
+            nSlots = 1 + *metrics.makespan / m_world.cluster->slotSeconds;
+        }
         outcomes.emplace(result.nJobs - result.nFinished,
                          metrics.lastEndSeconds,
                          metrics.completion.mean,
