@@ -566,7 +566,8 @@ class KnownAnswersTestCase : public TestCase
         const GpuCluster cluster = MakeCluster(MakeTestStar(3), 2);
         for (const std::string& policy : GetClusterPolicyNames())
         {
-            const auto result = Play(cluster, {MakeJob(12, 100, 5)}, policy, 10);
+            const std::vector<Job> jobs = {MakeJob(12, 100, 5)};
+            const auto result = Play(cluster, jobs, policy, 10);
             NS_TEST_EXPECT_MSG_EQ(result.nFinished, 1, policy);
             // GADGET sees that one worker is enough for the last four iterations.
             const uint32_t expected = policy == "gadget" ? 21 : 25;

@@ -75,12 +75,15 @@ SjfBcoPolicy::GetRequest(JobId job) const
 uint32_t
 SjfBcoPolicy::FindThreshold() const
 {
+    const auto& gpus = m_world.cluster->gpus;
+    const uint32_t largest = *std::max_element(gpus.begin(), gpus.end());
     std::vector<Job> jobs;
     std::set<uint32_t> sizes;
     for (const JobState& state : *m_world.jobs)
     {
         jobs.push_back(*state.job);
-        sizes.insert(GetRequest(jobs.size() - 1));
+        // What no server has room for is never packed.
+        sizes.insert(std::min(GetRequest(jobs.size() - 1), largest));
     }
     sizes.insert(0); // Every ring takes the servers with most room.
     if (sizes.size() == 2)
