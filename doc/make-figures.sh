@@ -53,9 +53,9 @@ plot_load()
     gnuplot -e "set terminal pngcairo size 1000,560; set output '$folder/load.png'" \
         -e "set datafile separator ','; set logscale xy; set key left top" \
         -e "set xlabel 'arrivals, times as fast as in the trace'; set ylabel 'mean completion time in hours'" \
-        -e "set xtics (0.25, 0.5, 1, 2, 4)" \
-        -e "plot for [p in '$policies'] '$scratch/load.csv' using 1:(strcol(3) eq p ? column(9) / 3600 : NaN) \
-            with linespoints title p"
+        -e "set xtics (0.25, 0.5, 1, 2, 4); set xrange [0.2:5]" \
+        -e "plot for [p in '$policies'] '< grep ,'.p.', $scratch/load.csv' using 1:(column(9) / 3600) \
+            with linespoints linewidth 2 title p"
 }
 
 what=${2:-all}

@@ -40,6 +40,12 @@ FreePathSearch::SetBlocked(const std::vector<NodeId>& nodes)
     }
 }
 
+void
+FreePathSearch::SetFirstPort(uint32_t port)
+{
+    m_firstPort = port;
+}
+
 bool
 FreePathSearch::IsSeen(NodeId node) const
 {
@@ -73,8 +79,12 @@ FreePathSearch::FindNearest(NodeId from, uint64_t bandwidthBps, const Score& sco
             {
                 continue;
             }
-            for (const Topology::Port& port : m_topology.GetPorts(node))
+            const Topology::Ports ports = m_topology.GetPorts(node);
+            const std::size_t nPorts = ports.size();
+            std::size_t next = m_firstPort % nPorts;
+            for (std::size_t n = 0; n < nPorts; ++n, next = next + 1 == nPorts ? 0 : next + 1)
             {
+                const Topology::Port& port = ports[next];
                 if (IsSeen(port.neighbor) || m_freeBps[port.out] < bandwidthBps)
                 {
                     continue;
@@ -152,6 +162,7 @@ RingPlacement::Place(JobId job, uint32_t workers, uint64_t bandwidthBps)
     {
         return false;
     }
+    SpreadPaths(job, bandwidthBps);
     if (PlaceOnOne(job, workers, bandwidthBps))
     {
         return true;
@@ -230,6 +241,7 @@ RingPlacement::PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t ban
 bool
 RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64_t bandwidthBps)
 {
+    SpreadPaths(job, bandwidthBps);
     RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
     std::vector<NodeId> members;
     for (const ServerShare& share : shares)
@@ -253,6 +265,14 @@ RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64
         }
     }
     return Close(std::move(ring));
+}
+
+/// Rings that reserve nothing do not see where others are: as in ECMP a hash spreads them.
+void
+RingPlacement::SpreadPaths(JobId job, uint64_t bandwidthBps)
+{
+    constexpr uint32_t KNUTH = 2654435761;
+    m_search.SetFirstPort(bandwidthBps == 0 ? (job * KNUTH) >> 16 : 0);
 }
 
 void

@@ -46,6 +46,14 @@ class FreePathSearch
     void SetBlocked(const std::vector<NodeId>& nodes);
 
     /**
+     * Choose among equally short paths, from now on: searches look at the ports of a node from this
+     * one on.
+     *
+     * @param port any number
+     */
+    void SetFirstPort(uint32_t port);
+
+    /**
      * Find the best of the nearest servers.
      *
      * @param from where the path begins
@@ -68,6 +76,7 @@ class FreePathSearch
     std::vector<NodeId> m_queue;            //!< nodes seen, in this order
     std::vector<bool> m_isBlocked;          //!< by node
     std::vector<NodeId> m_blocked;          //!< the blocked nodes
+    uint32_t m_firstPort{0};                //!< see SetFirstPort
 };
 
 /// @ingroup allreduce
@@ -181,6 +190,7 @@ class RingPlacement
 
     bool PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps);
     bool PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t bandwidthBps);
+    void SpreadPaths(JobId job, uint64_t bandwidthBps);
     void AddShare(RingEmbedding& ring, ServerShare share);
     bool AddPath(RingEmbedding& ring, const Path& path);
     bool Close(RingEmbedding ring);
