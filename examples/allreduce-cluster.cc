@@ -495,12 +495,9 @@ PlayTraces(Options& options, int argc, char* argv[])
     return 0;
 }
 
-int
-Run(int argc, char* argv[])
+void
+AddOptions(ProgramOptions& parser, Options& options)
 {
-    Options options;
-    ProgramOptions parser("allreduce-cluster",
-                          "Plays a trace of training jobs on a cluster under several policies.");
     options.cluster.AddTo(parser);
     options.ringRun.AddTo(parser);
     options.sweep.AddTo(parser, "processes");
@@ -521,10 +518,11 @@ Run(int argc, char* argv[])
         "two policies, two objectives");
     parser.AddExample("--generate=20 --slots=100 --policy=gadget --run-slot=30 --most-bytes=1MiB",
                       "run the rings of one slot in ns-3");
-    if (!parser.Parse(argc, argv))
-    {
-        return 0;
-    }
+}
+
+void
+CheckOptions(const ProgramOptions& parser, const Options& options)
+{
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
         parser.Exclude(instead, {"series", "job-rows", "seeds", "processes", "shard"});
@@ -539,6 +537,20 @@ Run(int argc, char* argv[])
     {
         FailInput("--seeds \"0\": expected 1 or more");
     }
+}
+
+int
+Run(int argc, char* argv[])
+{
+    Options options;
+    ProgramOptions parser("allreduce-cluster",
+                          "Plays a trace of training jobs on a cluster under several policies.");
+    AddOptions(parser, options);
+    if (!parser.Parse(argc, argv))
+    {
+        return 0;
+    }
+    CheckOptions(parser, options);
     if (options.checkGuarantee > 0 || !options.writeJobs.empty() || !options.runSlot.empty())
     {
         RequireOneProcess();

@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "cluster-test-utils.h"
 
 #include "ns3/allocation-checker.h"
 #include "ns3/cluster-metrics.h"
@@ -20,24 +21,6 @@ namespace ns3::allreduce
 
 namespace
 {
-
-constexpr uint64_t GIGABIT = 1'000'000'000;
-
-/// @return a job that does 60 / seconds iterations a slot on one GPU, and has little to send
-Job
-MakeJob(double seconds, uint32_t iterations, uint32_t minWorkers, uint32_t maxWorkers)
-{
-    Job job;
-    job.name = "test";
-    job.gradientBytes = 1000;
-    job.forwardSeconds = seconds / 2;
-    job.backwardSeconds = seconds / 2;
-    job.targetIterations = iterations;
-    job.minWorkers = minWorkers;
-    job.maxWorkers = maxWorkers;
-    job.bandwidthBps = GIGABIT;
-    return job;
-}
 
 GpuCluster
 MakeCluster(uint32_t nServers, uint32_t gpus, double moveSeconds)
@@ -99,7 +82,7 @@ class MoveCostTestCase : public TestCase
                          const std::string& what)
     {
         const GpuCluster cluster = MakeCluster(2, 2, 30);
-        const std::vector<Job> jobs = {MakeJob(6, 1000, 1, 2)};
+        const std::vector<Job> jobs = {MakeTestJob(6, 1000, 1, 2)};
         ScriptedPolicy policy(script);
         uint32_t done = 0;
         PlayTrace(cluster,
@@ -116,7 +99,7 @@ class MoveCostTestCase : public TestCase
     void CheckHistory()
     {
         const GpuCluster cluster = MakeCluster(2, 2, 30);
-        const std::vector<Job> jobs = {MakeJob(6, 25, 1, 2)};
+        const std::vector<Job> jobs = {MakeTestJob(6, 25, 1, 2)};
         ScriptedPolicy policy({{}, {{0, 1}}, {{0, 1}}, {}, {{1, 1}}});
         JobHistory history;
         const auto result =
@@ -171,7 +154,7 @@ class MoveCheckerTestCase : public TestCase
     void Expect(const std::string& message, uint32_t slot, const RingRun& run)
     {
         const GpuCluster cluster = MakeCluster(2, 2, 30);
-        const std::vector<Job> jobs = {MakeJob(6, 1000, 1, 2)};
+        const std::vector<Job> jobs = {MakeTestJob(6, 1000, 1, 2)};
         AllocationChecker checker(cluster, jobs);
         std::string fault;
         if (slot > 0)
@@ -206,7 +189,7 @@ class HysteresisTestCase : public TestCase
     void CheckLosses()
     {
         const GpuCluster cluster = MakeCluster(2, 4, 30);
-        Job job = MakeJob(6, 1000, 1, 4);
+        Job job = MakeTestJob(6, 1000, 1, 4);
         job.overheadSeconds = 20;
         JobState state = MakeJobState(cluster, job);
         const GainCurve charged = MakeGainCurve(state, EnergyUtility(0.9), 4, {true, 4});
@@ -220,7 +203,7 @@ class HysteresisTestCase : public TestCase
     void CheckCurve()
     {
         const GpuCluster cluster = MakeCluster(2, 4, 30);
-        const Job job = MakeJob(6, 1000, 1, 4);
+        const Job job = MakeTestJob(6, 1000, 1, 4);
         const JobState state = MakeJobState(cluster, job);
         const ProgressUtility progress;
         const GainCurve free = MakeGainCurve(state, progress, 4);
@@ -236,7 +219,7 @@ class HysteresisTestCase : public TestCase
     /// Two equal jobs and one GPU: fairness wants them to take turns, which a cost must slow down.
     void CheckTakingTurns()
     {
-        const std::vector<Job> jobs(2, MakeJob(6, 1000, 1, 1));
+        const std::vector<Job> jobs(2, MakeTestJob(6, 1000, 1, 1));
         const auto countMoves = [&](double moveSeconds) {
             GpuCluster cluster = MakeCluster(2, 1, moveSeconds);
             cluster.gpus[1] = 0;
@@ -287,7 +270,7 @@ class DistributionTestCase : public TestCase
     {
         GpuCluster cluster = MakeCluster(2, 1, 0);
         cluster.gpus[1] = 0;
-        const std::vector<Job> jobs = {MakeJob(6, 15, 1, 1), MakeJob(6, 10, 1, 1)};
+        const std::vector<Job> jobs = {MakeTestJob(6, 15, 1, 1), MakeTestJob(6, 10, 1, 1)};
         for (const uint32_t nSlots : {2u, 9u})
         {
             const auto policy = CreateClusterPolicy("fifo", 1);

@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "cluster-test-utils.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/cluster-metrics.h"
@@ -24,22 +25,11 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint64_t GIGABIT = 1'000'000'000;
-
-/// @return a job that does 60 / seconds iterations a slot on one GPU, and needs all its workers
+/// @return a job that needs all its workers
 Job
 MakeRigidJob(double seconds, uint32_t iterations, uint32_t workers)
 {
-    Job job;
-    job.name = "test";
-    job.gradientBytes = 1000;
-    job.forwardSeconds = seconds / 2;
-    job.backwardSeconds = seconds / 2;
-    job.targetIterations = iterations;
-    job.minWorkers = workers;
-    job.maxWorkers = workers;
-    job.bandwidthBps = GIGABIT;
-    return job;
+    return MakeTestJob(seconds, iterations, workers, workers);
 }
 
 bool

@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "cluster-test-utils.h"
 #include "ring-experiment.h"
 
 #include "ns3/allocation-checker.h"
@@ -30,21 +31,11 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint64_t GIGABIT = 1'000'000'000;
-
-/// @return a job that does 60 / seconds iterations a slot on one GPU, and has little to send
+/// @return a job of one or more workers
 Job
 MakeJob(double seconds, uint32_t iterations, uint32_t maxWorkers)
 {
-    Job job;
-    job.name = "test";
-    job.gradientBytes = 1000;
-    job.forwardSeconds = seconds / 2;
-    job.backwardSeconds = seconds / 2;
-    job.targetIterations = iterations;
-    job.maxWorkers = maxWorkers;
-    job.bandwidthBps = GIGABIT;
-    return job;
+    return MakeTestJob(seconds, iterations, 1, maxWorkers);
 }
 
 /// @return a cluster in which every server has the same number of GPUs
