@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Makes every figure of the manual with the module's own programs. Expects the standalone build, gnuplot and, for
-# the screenshots, what utils/check-report.sh needs.
+# the screenshots, what utils/check-report.sh needs; ALLREDUCE_TRACES names the folder with Philly's traces for load.png.
 # Usage: make-figures.sh [FOLDER [plots|screenshots]]: into doc/figures, or only these into another folder.
 
 set -euo pipefail
@@ -36,6 +36,28 @@ make_plots()
         allreduce-cluster --run-slot=30 --policy=gadget,fifo --gpus=2
 }
 
+# The load at which policies differ, on a trace that is not in the repository.
+plot_load()
+{
+    [[ -d ${ALLREDUCE_TRACES:-} ]] || {
+        say "load.png is left out: ALLREDUCE_TRACES does not name a folder with Philly's traces as Gavel has them"
+        return 0
+    }
+    local speed policies='gadget fifo srf las tiresias drf random'
+    say "load.png: allreduce-cluster --jobs=philly:ee9e8c.trace --arrival-speed=..."
+    for speed in 0.25 0.5 1 2 4; do
+        "$build_dir/bin/allreduce-cluster" --jobs="philly:$ALLREDUCE_TRACES/ee9e8c.trace" --slot-time=600s \
+            --slots=auto --topology=fattree:4 --gpus=8 --move-cost=60s --policy="${policies// /,}" \
+            --arrival-speed="$speed" --format=csv 2>/dev/null | sed "1d; s/^/$speed,/"
+    done >"$scratch/load.csv"
+    gnuplot -e "set terminal pngcairo size 1000,560; set output '$folder/load.png'" \
+        -e "set datafile separator ','; set logscale xy; set key left top" \
+        -e "set xlabel 'arrivals, times as fast as in the trace'; set ylabel 'mean completion time in hours'" \
+        -e "set xtics (0.25, 0.5, 1, 2, 4); set xrange [0.2:5]" \
+        -e "plot for [p in '$policies'] '< grep ,'.p.', $scratch/load.csv' using 1:(column(9) / 3600) \
+            with linespoints linewidth 2 title p"
+}
+
 what=${2:-all}
-[[ $what == screenshots ]] || make_plots
+[[ $what == screenshots ]] || { make_plots && plot_load; }
 [[ $what == plots ]] || "$module_dir/utils/check-report.sh" "$folder"

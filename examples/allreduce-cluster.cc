@@ -10,8 +10,10 @@
  */
 
 #include "allreduce-program-options.h"
+#include "cluster-job-rows.h"
 #include "cluster-options.h"
 #include "cluster-rows.h"
+#include "cluster-view.h"
 #include "html-report.h"
 #include "mpi-ranks.h"
 #include "output-file.h"
@@ -29,12 +31,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 using namespace ns3;
 using namespace ns3::allreduce;
@@ -51,43 +55,50 @@ struct Options
     uint32_t seeds{1};           //!< how many seeds to average over
     std::string format{"table"}; //!< table, json, csv or gnuplot
     std::string series;          //!< where the time series go
+    std::string jobRows;         //!< where rows of jobs go
     std::string report;          //!< where the page goes
     bool wantsSlots{false};      //!< there is somewhere for slots to go
+    bool wantsHistory{false};    //!< there is somewhere for what jobs did to go
     std::string writeJobs;       //!< where the jobs go
     std::string runSlot;         //!< the slot whose rings are run in ns-3
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
 };
 
-/// Writes the time series of all runs into one CSV file.
-class SeriesFile
+/// Writes rows of all runs into one file.
+class RowFile
 {
   public:
-    explicit SeriesFile(const std::string& path)
-        : m_file("--series", path),
-          m_writer(m_file.Get(), ResultWriter::Format::CSV, GetSlotColumns())
+    RowFile(const std::string& option,
+            const std::string& path,
+            ResultWriter::Format format,
+            const std::vector<ResultWriter::Column>& columns)
+        : m_file(option, path),
+          m_writer(std::in_place, m_file.Get(), format, columns)
     {
     }
 
     void Add(const nlohmann::ordered_json& row)
     {
-        m_writer.Add(row);
+        m_writer->Add(row);
     }
 
     void Finish()
     {
+        m_writer.reset(); // JSON ends there.
         m_file.Finish();
     }
 
   private:
-    OutputFile m_file;     //!< the file
-    ResultWriter m_writer; //!< writes its rows
+    OutputFile m_file;                    //!< the file
+    std::optional<ResultWriter> m_writer; //!< writes its rows
 };
 
 /// Where results go besides standard output.
 struct Outputs
 {
-    std::optional<SeriesFile> series; //!< the time series, if they are wanted
-    HtmlReport page;                  //!< the page
+    HtmlReport page;                //!< the page
+    std::optional<RowFile> series;  //!< the time series, if they are wanted
+    std::optional<RowFile> jobRows; //!< a row for each job, if they are wanted
 };
 
 /// A trace and who plays it.
@@ -101,14 +112,16 @@ struct Case
 /// A cluster and its jobs.
 struct Setting
 {
-    uint64_t seed;         //!< of both
-    GpuCluster cluster;    //!< the cluster
-    std::vector<Job> jobs; //!< in the order of their arrival
+    uint64_t seed;       //!< of both
+    GpuCluster cluster;  //!< the cluster
+    ImportedTrace trace; //!< its jobs
+    uint32_t nSlots;     //!< how many are played
 
     Setting(const ClusterOptions& options, uint64_t itsSeed)
         : seed(itsSeed),
           cluster(options.MakeCluster(itsSeed)),
-          jobs(options.MakeJobs(itsSeed))
+          trace(options.MakeJobs(itsSeed)),
+          nSlots(options.CountSlots(cluster, trace))
     {
     }
 };
@@ -130,7 +143,7 @@ MakeCases(const Options& options)
     return cases;
 }
 
-/// Plays a trace; @return its row, and its slots if they are wanted
+/// Plays a trace; @return its row, and its slots and jobs if they are wanted
 nlohmann::ordered_json
 Play(const Case& chosen,
      const Setting& setting,
@@ -144,16 +157,21 @@ Play(const Case& chosen,
                                          {"policy", chosen.policy},
                                          {"seed", chosen.seed}};
     nlohmann::ordered_json slots = nlohmann::ordered_json::array();
+    JobHistory history;
     auto result = PlayTrace(setting.cluster,
-                            setting.jobs,
+                            setting.trace.jobs,
                             *utility,
                             *policy,
-                            options.cluster.slots,
+                            setting.nSlots,
                             [&](const SlotReport& report) {
                                 showSlot(report.slot);
                                 if (options.wantsSlots)
                                 {
                                     slots.push_back(MakeSlotRow(head, report));
+                                }
+                                if (options.wantsHistory)
+                                {
+                                    history.Add(report);
                                 }
                             });
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
@@ -162,7 +180,19 @@ Play(const Case& chosen,
                        chosen.seed,
                        std::move(result),
                        wall.count()};
-    return {{"row", MakeTraceRow(setting.cluster, run)}, {"slots", std::move(slots)}};
+    nlohmann::ordered_json played = {{"row", MakeTraceRow(setting.cluster, run)},
+                                     {"slots", std::move(slots)},
+                                     {"jobs", nlohmann::ordered_json::array()},
+                                     {"view", nullptr}};
+    if (!options.jobRows.empty())
+    {
+        played["jobs"] = MakeClusterJobRows(head, setting.cluster, run.result, history);
+    }
+    if (!options.report.empty())
+    {
+        played["view"] = MakeClusterView(head, setting.cluster, run.result, history);
+    }
+    return played;
 }
 
 /// @return how a case is played in a process of its own, which says how far all has come
@@ -175,7 +205,7 @@ MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& op
         ProgressLine line("allreduce-cluster", options.sweep.IsOneAfterAnother(), begin);
         const auto showSlot = [&](uint32_t slot) {
             line.Show(chosen.objective + " " + chosen.policy + " slot " + std::to_string(slot),
-                      (index + double(slot) / options.cluster.slots) / cases.size());
+                      (index + double(slot) / first.nSlots) / cases.size());
         };
         const auto play = [&](const Setting& setting) {
             return Play(chosen, setting, options, showSlot).dump();
@@ -183,6 +213,25 @@ MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& op
         return chosen.seed == first.seed ? play(first)
                                          : play(Setting(options.cluster, chosen.seed));
     };
+}
+
+/// Says what is not in a trace and was assumed, and who can never run.
+void
+SayAssumptions(const ImportedTrace& trace, const GpuCluster& cluster)
+{
+    for (const std::string& note : trace.notes)
+    {
+        std::cerr << "allreduce-cluster: assumed: " << note << std::endl;
+    }
+    const uint32_t nGpus = cluster.GetNGpus();
+    const auto nTooLarge = std::count_if(trace.jobs.begin(), trace.jobs.end(), [&](const Job& job) {
+        return job.minWorkers > nGpus;
+    });
+    if (nTooLarge > 0)
+    {
+        std::cerr << "allreduce-cluster: " << nTooLarge << " jobs need more than the " << nGpus
+                  << " GPUs of the cluster and never run" << std::endl;
+    }
 }
 
 /// A slot in which nobody finishes an iteration is a mistake.
@@ -217,13 +266,24 @@ class Reporter
 
     void Add(const Case& chosen, const nlohmann::ordered_json& played)
     {
-        for (const nlohmann::ordered_json& slot : played.at("slots"))
+        constexpr std::size_t MOST_ON_PAGE = 1000;
+        const auto& slots = played.at("slots");
+        const std::size_t stride = slots.size() / MOST_ON_PAGE + 1;
+        for (std::size_t i = 0; i < slots.size(); ++i)
         {
             if (m_outputs.series)
             {
-                m_outputs.series->Add(slot);
+                m_outputs.series->Add(slots[i]);
             }
-            m_outputs.page.AddClusterSlot(slot);
+            if (i % stride == 0)
+            {
+                m_outputs.page.AddClusterSlot(slots[i]);
+            }
+        }
+        m_outputs.page.AddClusterJobs(played.at("view"));
+        for (const nlohmann::ordered_json& job : played.at("jobs"))
+        {
+            m_outputs.jobRows->Add(job);
         }
         if (!m_hasMeans)
         {
@@ -310,15 +370,17 @@ FindRings(const GpuCluster& cluster,
 
 /// Runs the rings of one slot in ns-3, for each policy.
 void
-ReportRings(const Options& options)
+ReportRings(const Options& options, HtmlReport& page)
 {
     const uint64_t slot = ParseNumber(options.runSlot, "--run-slot");
-    if (slot >= options.cluster.slots)
+    const Setting setting(options.cluster, options.cluster.seed);
+    const GpuCluster& cluster = setting.cluster;
+    const std::vector<Job>& jobs = setting.trace.jobs;
+    if (slot >= setting.nSlots)
     {
-        FailInput("--run-slot \"", slot, "\": expected less than ", options.cluster.slots);
+        FailInput("--run-slot \"", slot, "\": expected less than ", setting.nSlots);
     }
-    const GpuCluster cluster = options.cluster.MakeCluster(options.cluster.seed);
-    const std::vector<Job> jobs = options.cluster.MakeJobs(options.cluster.seed);
+    SayAssumptions(setting.trace, cluster);
     ResultWriter writer(std::cout, ParseFormat(options.format), GetRingColumns());
     for (const std::string& policy : options.cluster.ExpandPolicies())
     {
@@ -326,7 +388,9 @@ ReportRings(const Options& options)
         const auto measurements = MeasureRings(cluster, jobs, rings, options.ringRun);
         for (const RingMeasurement& ring : measurements)
         {
-            writer.Add(MakeRingRow(policy, ring, jobs[ring.ring.job].name));
+            const auto row = MakeRingRow(policy, ring, jobs[ring.ring.job].name);
+            writer.Add(row);
+            page.AddRow(row);
         }
         if (measurements.empty())
         {
@@ -334,11 +398,12 @@ ReportRings(const Options& options)
                       << " spans several servers" << std::endl;
         }
     }
+    page.Write();
 }
 
 /// Compares GADGET with the offline optimum. @return whether all is as guaranteed
 bool
-ReportGuarantee(const Options& options)
+ReportGuarantee(const Options& options, HtmlReport& page)
 {
     GuaranteeReport report;
     {
@@ -349,6 +414,8 @@ ReportGuarantee(const Options& options)
     }
     ResultWriter writer(std::cout, ParseFormat(options.format), GetGuaranteeColumns());
     writer.Add(MakeGuaranteeRow(report));
+    page.AddRow(MakeGuaranteeRow(report));
+    page.Write();
     for (const std::string& violation : report.violations)
     {
         std::cerr << "allreduce-cluster: " << violation << std::endl;
@@ -360,7 +427,9 @@ void
 WriteJobFile(const Options& options, const std::string& command)
 {
     OutputFile file("--write-jobs", options.writeJobs);
-    WriteJobs(options.cluster.MakeJobs(options.cluster.seed), command, file.Get());
+    const ImportedTrace trace = options.cluster.MakeJobs(options.cluster.seed);
+    SayAssumptions(trace, options.cluster.MakeCluster(options.cluster.seed));
+    WriteJobs(trace.jobs, command, file.Get());
     file.Finish();
 }
 
@@ -376,45 +445,66 @@ JoinArguments(int argc, char* argv[])
     return command;
 }
 
+/// @return JSON if a file is called so, else CSV
+ResultWriter::Format
+FindRowFormat(const std::string& path)
+{
+    const bool isJson = std::filesystem::path(path).extension() == ".json";
+    return isJson ? ResultWriter::Format::JSON : ResultWriter::Format::CSV;
+}
+
 /// Plays what was asked for; @return the exit status
 int
 PlayTraces(Options& options, int argc, char* argv[])
 {
     options.wantsSlots = !options.series.empty() || !options.report.empty();
+    options.wantsHistory = !options.jobRows.empty() || !options.report.empty();
     const Setting first(options.cluster, options.cluster.seed);
-    CheckSlotTime(first.cluster, first.jobs, options.cluster.slotTime);
+    CheckSlotTime(first.cluster, first.trace.jobs, options.cluster.slotTime);
     const std::vector<Case> cases = MakeCases(options);
     Sweep sweep(options.sweep, cases.size(), MakeTask(cases, first, options));
     if (sweep.Serve())
     {
         return 0;
     }
-    Outputs outputs{std::nullopt, {options.report, argc, argv}};
+    SayAssumptions(first.trace, first.cluster);
+    Outputs outputs{{options.report, argc, argv}, std::nullopt, std::nullopt};
     if (!options.series.empty())
     {
-        outputs.series.emplace(options.series);
+        outputs.series.emplace("--series",
+                               options.series,
+                               ResultWriter::Format::CSV,
+                               GetSlotColumns());
+    }
+    if (!options.jobRows.empty())
+    {
+        outputs.jobRows.emplace("--job-rows",
+                                options.jobRows,
+                                FindRowFormat(options.jobRows),
+                                GetClusterJobColumns());
     }
     ReportTraces(cases, sweep, options, outputs);
-    if (outputs.series)
+    for (auto* file : {&outputs.series, &outputs.jobRows})
     {
-        outputs.series->Finish();
+        if (*file)
+        {
+            (*file)->Finish();
+        }
     }
     outputs.page.Write();
     return 0;
 }
 
-int
-Run(int argc, char* argv[])
+void
+AddOptions(ProgramOptions& parser, Options& options)
 {
-    Options options;
-    ProgramOptions parser("allreduce-cluster",
-                          "Plays a trace of training jobs on a cluster under several policies.");
     options.cluster.AddTo(parser);
     options.ringRun.AddTo(parser);
     options.sweep.AddTo(parser, "processes");
     parser.Add("seeds", options.seeds, "average over so many seeds, from --seed on");
     parser.Add("format", options.format, "table, json, csv or gnuplot");
     parser.Add("series", options.series, "write a CSV time series of all runs to this file");
+    parser.Add("job-rows", options.jobRows, "write a row for each job and run: FILE.json or CSV");
     parser.Add("report", options.report, "write a page with pictures to this HTML file");
     parser.Add("write-jobs", options.writeJobs, "write the jobs to this file, and do no more");
     parser.Add("run-slot", options.runSlot, "run the rings of this slot in ns-3 instead");
@@ -428,31 +518,47 @@ Run(int argc, char* argv[])
         "two policies, two objectives");
     parser.AddExample("--generate=20 --slots=100 --policy=gadget --run-slot=30 --most-bytes=1MiB",
                       "run the rings of one slot in ns-3");
-    if (!parser.Parse(argc, argv))
-    {
-        return 0;
-    }
-    parser.Exclude("jobs", {"generate", "arrival-rate"});
+}
+
+void
+CheckOptions(const ProgramOptions& parser, const Options& options)
+{
     for (const std::string instead : {"check-guarantee", "write-jobs", "run-slot"})
     {
-        parser.Exclude(instead, {"series", "report", "seeds", "processes", "shard"});
+        parser.Exclude(instead, {"series", "job-rows", "seeds", "processes", "shard"});
     }
     parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
-    parser.Exclude("write-jobs", {"run-slot"});
-    options.cluster.Check();
+    parser.Exclude("run-slot", {"collective-time"});
+    parser.Exclude("write-jobs", {"run-slot", "report"});
+    options.cluster.Check(parser);
     options.ringRun.Check();
     ParseFormat(options.format);
     if (options.seeds == 0)
     {
         FailInput("--seeds \"0\": expected 1 or more");
     }
+}
+
+int
+Run(int argc, char* argv[])
+{
+    Options options;
+    ProgramOptions parser("allreduce-cluster",
+                          "Plays a trace of training jobs on a cluster under several policies.");
+    AddOptions(parser, options);
+    if (!parser.Parse(argc, argv))
+    {
+        return 0;
+    }
+    CheckOptions(parser, options);
     if (options.checkGuarantee > 0 || !options.writeJobs.empty() || !options.runSlot.empty())
     {
         RequireOneProcess();
     }
     if (options.checkGuarantee > 0)
     {
-        return ReportGuarantee(options) ? 0 : 1;
+        HtmlReport page(options.report, argc, argv);
+        return ReportGuarantee(options, page) ? 0 : 1;
     }
     if (!options.writeJobs.empty())
     {
@@ -461,7 +567,8 @@ Run(int argc, char* argv[])
     }
     if (!options.runSlot.empty())
     {
-        ReportRings(options);
+        HtmlReport page(options.report, argc, argv);
+        ReportRings(options, page);
         return 0;
     }
     options.sweep.Check(parser);

@@ -3,10 +3,12 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "cluster-test-utils.h"
 #include "ring-experiment.h"
 
 #include "ns3/allocation-checker.h"
 #include "ns3/allreduce-error.h"
+#include "ns3/cluster-metrics.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/gadget-policy.h"
 #include "ns3/guarantee-check.h"
@@ -29,21 +31,11 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint64_t GIGABIT = 1'000'000'000;
-
-/// @return a job that does 60 / seconds iterations a slot on one GPU, and has little to send
+/// @return a job of one or more workers
 Job
 MakeJob(double seconds, uint32_t iterations, uint32_t maxWorkers)
 {
-    Job job;
-    job.name = "test";
-    job.gradientBytes = 1000;
-    job.forwardSeconds = seconds / 2;
-    job.backwardSeconds = seconds / 2;
-    job.targetIterations = iterations;
-    job.maxWorkers = maxWorkers;
-    job.bandwidthBps = GIGABIT;
-    return job;
+    return MakeTestJob(seconds, iterations, 1, maxWorkers);
 }
 
 /// @return a cluster in which every server has the same number of GPUs
@@ -84,6 +76,7 @@ MakeRandomJobs(TestRandom& random, uint32_t nJobs)
         const uint32_t iterations = 1 + Draw(random, 300);
         const uint32_t maxWorkers = 1 + Draw(random, 9);
         Job job = MakeJob(seconds, iterations, maxWorkers);
+        job.minWorkers = Draw(random, 2) == 0 ? 1 : 1 + Draw(random, maxWorkers);
         job.arrivalSlot = Draw(random, 15);
         job.gradientBytes = 1 + Draw(random, 500) * 1'000'000;
         job.bandwidthBps = (1 + Draw(random, 3)) * GIGABIT;
@@ -186,6 +179,11 @@ class UtilityTestCase : public TestCase
         const auto utility = ParseUtility(text);
         const double target = state.job->targetIterations;
         NS_TEST_EXPECT_MSG_EQ_TOL(utility->GetBenefit(state, 0), 0, 1e-12, text << " begins at 0");
+        NS_TEST_EXPECT_MSG_EQ_TOL(utility->GetGain(state, target / 5, target / 2),
+                                  utility->GetBenefit(state, target / 2) -
+                                      utility->GetBenefit(state, target / 5),
+                                  1e-12,
+                                  text << ": gains are differences of benefits");
         double last = 0;
         double lastGrowth = 1e300;
         for (double x = 1; x <= target; ++x)
@@ -211,6 +209,8 @@ class UtilityTestCase : public TestCase
                                   1e-5,
                                   "the logarithm is the limit at alpha 1");
         const auto maxMin = ParseUtility("max-min");
+        NS_TEST_EXPECT_MSG_GT(maxMin->GetGain(state, 99, 100), 0, "not lost to rounding");
+        NS_TEST_EXPECT_MSG_GT(ParseUtility("fair:9+energy")->GetGain(state, 99, 100), 0, "sums");
         const double late = maxMin->GetBenefit(state, 100) - maxMin->GetBenefit(state, 20);
         const double early = maxMin->GetBenefit(state, 11) - maxMin->GetBenefit(state, 10);
         NS_TEST_EXPECT_MSG_GT(early, late, "the job that is behind counts more than all the rest");
@@ -317,7 +317,6 @@ class PlacementTestCase : public TestCase
     void ComeAndGo(const GpuCluster& cluster, const std::vector<Job>& jobs, TestRandom& random)
     {
         RingPlacement placement(cluster);
-        AllocationChecker checker(cluster, jobs);
         for (uint32_t step = 0; step < 60; ++step)
         {
             const JobId job = Draw(random, jobs.size());
@@ -325,7 +324,9 @@ class PlacementTestCase : public TestCase
             const uint64_t reserved = placement.GetReservedBps();
             if (!placement.Find(job))
             {
-                const uint32_t workers = 1 + Draw(random, jobs[job].maxWorkers);
+                const uint32_t most = jobs[job].maxWorkers;
+                const uint32_t least = jobs[job].minWorkers;
+                const uint32_t workers = least + Draw(random, most - least + 1);
                 const bool isPlaced = placement.Place(job, workers, jobs[job].bandwidthBps);
                 NS_TEST_EXPECT_MSG_EQ(placement.GetNFreeGpus(),
                                       nFree - (isPlaced ? workers : 0),
@@ -343,6 +344,7 @@ class PlacementTestCase : public TestCase
                     NS_TEST_EXPECT_MSG_EQ(placement.GetReservedBps(), reserved, "restored");
                 }
             }
+            AllocationChecker checker(cluster, jobs);
             NS_TEST_ASSERT_MSG_EQ(checker.Check(step, MakeRuns(placement)), "", "step " << step);
         }
         placement.Clear();
@@ -386,6 +388,10 @@ class CheckerMutantsTestCase : public TestCase
         Expect("GPUs only", [](Runs& runs) { runs[1].ring = MakeSingle(1, 0, 1); });
         Expect("GPUs only", [](Runs& runs) { runs[1].ring.workers = {3}; });
         Expect("at most 3 are allowed", [](Runs& runs) { runs[0].ring.workers = {2, 2}; });
+        m_jobs[0].minWorkers = 3;
+        Expect("has 2 workers, at least 3 are needed", [](Runs& runs) {
+            runs[0].ring.workers = {1, 1};
+        });
         Expect("has no worker on server 1", [](Runs& runs) { runs[0].ring.workers = {2, 0}; });
         Expect("has no workers", [](Runs& runs) { runs[0].ring.workers = {2}; });
         Expect("has no workers", [](Runs& runs) {
@@ -481,7 +487,8 @@ class RandomTracesTestCase : public TestCase
         TestRandom random(4);
         for (uint32_t run = 0; run < 25; ++run)
         {
-            const GpuCluster cluster = MakeRandomCluster(random);
+            GpuCluster cluster = MakeRandomCluster(random);
+            cluster.moveSeconds = run % 3 == 0 ? Draw(random, 59) : 0;
             const std::vector<Job> jobs = MakeRandomJobs(random, 1 + Draw(random, 30));
             for (const std::string& policy : GetClusterPolicyNames())
             {
@@ -538,6 +545,7 @@ class KnownAnswersTestCase : public TestCase
         CheckOrders();
         CheckShares();
         CheckLargeRing();
+        CheckGangs();
         CheckContention();
         CheckNetworkLimit();
         CheckOwnUtility();
@@ -549,14 +557,18 @@ class KnownAnswersTestCase : public TestCase
         const GpuCluster cluster = MakeCluster(MakeTestStar(3), 2);
         for (const std::string& policy : GetClusterPolicyNames())
         {
-            const auto result = Play(cluster, {MakeJob(12, 100, 5)}, policy, 10);
+            const std::vector<Job> jobs = {MakeJob(12, 100, 5)};
+            const auto result = Play(cluster, jobs, policy, 10);
             NS_TEST_EXPECT_MSG_EQ(result.nFinished, 1, policy);
             // GADGET sees that one worker is enough for the last four iterations.
             const uint32_t expected = policy == "gadget" ? 21 : 25;
             NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots, expected, policy << ": GPUs");
-            NS_TEST_EXPECT_MSG_EQ(result.meanCompletionSlots,
-                                  5,
-                                  policy << ": 24 iterations a slot");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[0].endSlot, 4, policy << ": 24 iterations a slot");
+            const double seconds = policy == "gadget" ? 288 : 250;
+            NS_TEST_EXPECT_MSG_EQ_TOL(MeasureCluster(cluster, result).completion.mean,
+                                      seconds,
+                                      1,
+                                      policy << ": seconds");
         }
     }
 
@@ -614,6 +626,29 @@ class KnownAnswersTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ_TOL(result.worstSlotShare, 3 / 3.25, 1e-12, "bound: 1 + 3 * 3/4");
     }
 
+    /// Whoever needs three GPUs gets three or none, whoever decides; what is left goes to others.
+    void CheckGangs()
+    {
+        std::vector<Job> jobs(3, MakeJob(6, 100000, 3));
+        for (Job& job : jobs)
+        {
+            job.minWorkers = 3;
+        }
+        jobs[2].minWorkers = 1;
+        jobs.push_back(MakeJob(6, 100000, 9));
+        jobs.back().minWorkers = 9;
+        for (const std::string& policy : GetClusterPolicyNames())
+        {
+            const auto result = Play(MakeCluster(MakeTestStar(4), 2), jobs, policy, 20);
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[0].workerSlots % 3, 0, policy << ": whole gangs");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[1].workerSlots % 3, 0, policy << ": whole gangs");
+            NS_TEST_EXPECT_MSG_EQ(result.jobs[3].workerSlots, 0, policy << ": nine are not there");
+        }
+        NS_TEST_EXPECT_MSG_EQ(Play(MakeCluster(MakeTestStar(4), 2), jobs, "gadget", 1).meanGpuUse,
+                              1,
+                              "3 + 3 + 2");
+    }
+
     /// Two rings of SJF-BCO share links, and are slower than one.
     void CheckContention()
     {
@@ -647,6 +682,18 @@ class KnownAnswersTestCase : public TestCase
             const auto result = Play(cluster, jobs, policy, 1);
             NS_TEST_EXPECT_MSG_EQ(result.meanGpuUse, 1, policy << ": no GPU is idle");
         }
+        // A gang for which the links are too thin must not keep out one for which there is room.
+        std::vector<Job> gangs = {MakeJob(6, 100, 3), MakeJob(20, 10000, 2)};
+        gangs[0].minWorkers = 3;
+        gangs[0].bandwidthBps = 2 * GIGABIT;
+        gangs[1].minWorkers = 2;
+        std::vector<Link> thin = MakeTestStar(2).GetLinks();
+        for (Link& link : thin)
+        {
+            link.rateBps = GIGABIT;
+        }
+        const GpuCluster pair = MakeCluster({"pair", 2, 1, thin}, 2);
+        NS_TEST_EXPECT_MSG_EQ(Play(pair, gangs, "gadget", 1).jobs[1].workerSlots, 2, "the gang");
     }
 
     /// A utility of one's own decides: only the second job counts.
@@ -691,6 +738,8 @@ class GuaranteeTestCase : public TestCase
         NS_TEST_EXPECT_MSG_GT_OR_EQ(report.worstRoomySlotShare, 0.5, "theorem on slots");
         NS_TEST_EXPECT_MSG_GT(report.nRoomy, 20, "enough of both kinds");
         NS_TEST_EXPECT_MSG_LT(report.nRoomy, 80, "enough of both kinds");
+        NS_TEST_EXPECT_MSG_GT(report.nMoving, 20, "enough with move costs");
+        NS_TEST_EXPECT_MSG_GT(report.nGangs, 20, "enough with gangs");
     }
 
     /// The exhaustive search itself, where the answer is known.
@@ -775,6 +824,10 @@ class JobTraceTestCase : public TestCase
         Refuse("line 2: bandwidth \"fast\"", header + "0,1000,1,1,10,4,fast\n");
         Refuse("line 2: job \"2\": iterations is 0", header + "0,1000,1,1,0,4,1Gbps\n");
         Refuse("line 2: job \"2\": max_workers is 0", header + "0,1000,1,1,1,0,1Gbps\n");
+        const std::string gang = "min_workers," + header;
+        Refuse("line 2: job \"2\": min_workers is 5, expected at most max_workers, 4",
+               gang + "5," + row);
+        Refuse("line 2: job \"2\": min_workers is 0", gang + "0," + row);
         Refuse("line 2: job \"2\": gradient_bytes is 0", header + "0,0,1,1,1,1,1Gbps\n");
         Refuse("line 2: job \"2\": forward_s + backward_s", header + "0,1,0,0,1,1,1Gbps\n");
         const std::string missing = GetError([] { ReadJobFile("/nowhere/jobs.csv"); });

@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-transport.h"
 #include "ns3/cluster-policy.h"
+#include "ns3/model-catalogue.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
@@ -37,7 +38,13 @@ class ManualTestCase : public TestCase
     {
         CheckPage("schedulers", GetSchedulerNames());
         CheckPage("packets", GetTransportNames());
-        CheckPage("cluster", GetClusterPolicyNames());
+        CheckPage("cluster", GetClusterPolicyNames(false));
+        std::vector<std::string> models;
+        for (const TrainingModel& model : GetModelCatalogue())
+        {
+            models.push_back(model.name);
+        }
+        CheckPage("cluster", models);
         CheckPage("programs", SplitGrammar(GetTopologyGrammar()));
     }
 

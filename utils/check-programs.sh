@@ -523,6 +523,18 @@ check_cluster()
     check "cluster: the same twice" same a.csv b.csv
     check "cluster: report" prints gadget $program --slots=30 --report=cluster.html
     check "cluster: its time series" page_has cluster.html 'len(data["cluster"]) == 30 * len(data["results"])'
+    check "cluster: its jobs" page_has cluster.html 'len(data["jobs"]) == len(data["results"])'
+    check "cluster: rings on a page" prints '^fifo' $program --run-slot=5 --gpus=2 --policy=fifo --most-bytes=64KiB \
+        --report=rings.html
+    check "cluster: its rings" page_has rings.html 'data["results"][0]["together_transfer_s"] > 0'
+    check "cluster: the guarantee on a page" prints ' 0$' $program --check-guarantee=5 --report=guarantee.html
+    check "cluster: rows of jobs" prints gadget $program --slots=30 --policy=gadget --job-rows=jobs.csv
+    check "cluster: one for each" test "$(grep -c '^progress,gadget,1,job-' jobs.csv)" = 160
+    check "cluster: rows of jobs as JSON" prints las $program --slots=30 --policy=las --job-rows=jobs.json
+    check "cluster: they are JSON" python3 -c 'import json; assert len(json.load(open("jobs.json"))) == 160'
+    check "cluster: the cost of moves" prints '^fair +gadget +160 ' $program --slots=30 --objective=fair --move-cost=5s
+    check "cluster: too long a move" refuses '--move-cost "60s": expected less than' $program --move-cost=60s
+    check "cluster: slots that suffice" prints '^progress +fifo +40 +40 ' $program --jobs="$jobs" --slots=auto
     check "cluster: cannot write a report" refuses '--report: file /nowhere/x' $program --report=/nowhere/x
     check "cluster: guarantee" prints '^ +50 .* 0$' $program --check-guarantee=50
     check "cluster: rings in ns-3" prints '^fifo +job-.* 1\.0' $program --run-slot=5 --gpus=2 --policy=fifo \
@@ -534,8 +546,18 @@ check_cluster()
     check "cluster: unknown option" refuses 'unknown option "--fast"' $program --fast
     check "cluster: two topologies" refuses '--topology: 2 of them' $program '--topology=bcube:2,1;bcube:4,1'
     check "cluster: no job file" refuses 'nowhere.csv: cannot be opened' $program --jobs=nowhere.csv
-    sed '5s/.*/job-2,0,many,1,1,1,1,1,1Gbps,1/' "$jobs" >wrong.csv
+    sed '5s/.*/job-2,0,many,1,1,1,1,1,1,1Gbps,1/' "$jobs" >wrong.csv
     check "cluster: a wrong job" refuses 'wrong.csv, line 5: gradient_bytes "many"' $program --jobs=wrong.csv
+    printf 'A3C\tx\ty\t1\t900\t%s\t%s\n' 0 2 61 1 >small.trace
+    check "cluster: a public trace" prints '^progress +gadget +2 +2 ' $program --jobs=philly:small.trace --slots=9
+    check "cluster: an elastic trace" prints 'any number of GPUs' $program --jobs=philly:small.trace --gang=elastic \
+        --write-jobs=gang.csv
+    check "cluster: its gang" grep -q ',450,1,2,5Gbps,1$' gang.csv
+    check "cluster: a wrong trace" refuses 'small.trace, line 1: column "job_id" is missing' $program \
+        --jobs=tiresias:small.trace
+    check "cluster: no model" refuses 'model "abacus": expected a3c' $program --jobs=pai:small.trace --trace-model=abacus
+    check "cluster: a gang of generated jobs" refuses '--gang: has no effect without' $program --gang=elastic
+    check "cluster: no gang" refuses '--gang "x": expected rigid' $program --jobs=pai:small.trace --gang=x
     check "cluster: no slots" refuses '--slots "0": expected 1 or more' $program --slots=0
     check "cluster: no seeds" refuses '--seeds "0": expected 1 or more' $program --seeds=0
     check "cluster: GPUs" refuses '--gpus "x"' $program --gpus=4,x
@@ -977,8 +999,8 @@ check_options()
         allreduce-run --scheduler=ring --schedule-in=x
     check "options: jobs are there" refuses '--generate: has no effect beside --jobs' \
         allreduce-cluster --jobs=x --generate=10
-    check "options: no page" refuses '--report: has no effect beside --run-slot' \
-        allreduce-cluster --run-slot=1 --report=x.html
+    check "options: no page" refuses '--report: has no effect beside --write-jobs' \
+        allreduce-cluster --write-jobs=x.csv --report=x.html
     check "options: no column" refuses '--links: has no place in --format=csv' allreduce-run --links --format=csv
     check "options: too late" warns 'faults were to come after the end' \
         allreduce-run --topology=bcube:2,0 --bytes=1000 --fail=0-2@1s

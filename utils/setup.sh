@@ -18,6 +18,7 @@ build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev m
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)
 chakra_packages=(libprotobuf-dev protobuf-compiler)
+glpk_packages=(libglpk-dev)
 python_packages=(pybind11-dev python3-dev python3-numpy)
 mpi_packages=(libmetis-dev libopenmpi-dev openmpi-bin)
 text_packages=(codespell doxygen gnuplot-nox help2man python3-sphinx)
@@ -96,6 +97,13 @@ install_chakra()
         say "going on without protobuf"
 }
 
+# For the policy slot-optimum, which CMake leaves out else.
+install_glpk()
+{
+    install_packages "${glpk_packages[@]}" ||
+        say "going on without GLPK"
+}
+
 # For allreduce_env, which CMake leaves out else.
 install_python()
 {
@@ -137,6 +145,7 @@ build_standalone()
         die "could not install the packages that the build needs"
     install_torch
     install_chakra
+    install_glpk
     install_python
     install_mpi
     say "configuring $build_dir"

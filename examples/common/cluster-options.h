@@ -9,6 +9,7 @@
 #include "topology-options.h"
 
 #include "ns3/gpu-cluster.h"
+#include "ns3/trace-import.h"
 
 #include <cstdint>
 #include <string>
@@ -24,13 +25,19 @@ struct ClusterOptions
 {
     TopologyOptions topologies;                          //!< the network; one only
     std::vector<std::string> gpus{"4", "8", "16", "32"}; //!< numbers that servers can have
-    std::string jobs;                                    //!< a job file; empty: jobs are generated
+    std::string jobs;                                    //!< a trace; empty: jobs are generated
     uint32_t generate{160};                              //!< how many
     std::string arrivalRate{"1"};                        //!< of generated jobs, a slot
+    std::string arrivalSpeed{"1"};                       //!< of jobs of a public trace
+    std::string gang{"rigid"};                           //!< rigid or elastic
+    std::string jobBandwidth{"5Gbps"};                   //!< what rings of a public trace reserve
+    std::string traceModel{"resnet-50"};                 //!< for traces that name none
     std::vector<std::string> policies;   //!< as CreateClusterPolicy takes them, or all
     std::vector<std::string> objectives; //!< as ParseUtility takes them
-    uint32_t slots{1200};                //!< number of slots
+    std::string slots{"1200"};           //!< number of slots, or auto
     std::string slotTime{"60s"};         //!< how long a slot is
+    std::string collectiveTime{"ring"};  //!< ring, plan or plan:SCHEDULER
+    std::string moveCost{"0s"};          //!< what a job that moves loses
     std::string reduceRate{"80Gbps"};    //!< how fast a worker adds up gradients
     std::string reservable{"1"};         //!< share of a link that can be reserved
     std::string contention{"0.1"};       //!< alpha of the contention model
@@ -46,11 +53,12 @@ struct ClusterOptions
     void AddTo(ProgramOptions& options);
 
     /**
-     * Refuse what is not possible.
+     * Refuse what is not possible, or has no effect.
      *
+     * @param options the program's, parsed
      * @throws InputError that names the option
      */
-    void Check() const;
+    void Check(const ProgramOptions& options) const;
 
     /**
      * @param ownSeed the seed to use instead of the option's
@@ -61,10 +69,18 @@ struct ClusterOptions
 
     /**
      * @param ownSeed the seed to use instead of the option's
-     * @return the jobs of the file, or generated ones
+     * @return the jobs of the trace, or generated ones, and what was assumed of them
      * @throws InputError that names what is not possible
      */
-    std::vector<Job> MakeJobs(uint64_t ownSeed) const;
+    ImportedTrace MakeJobs(uint64_t ownSeed) const;
+
+    /**
+     * @param cluster by MakeCluster
+     * @param trace by MakeJobs
+     * @return the number of slots
+     * @throws InputError that names what is not possible
+     */
+    uint32_t CountSlots(const GpuCluster& cluster, const ImportedTrace& trace) const;
 
     /// @return the names of the policies, all that there are in the place of "all"
     std::vector<std::string> ExpandPolicies() const;

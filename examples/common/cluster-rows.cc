@@ -4,6 +4,8 @@
 
 #include "cluster-rows.h"
 
+#include "ns3/cluster-metrics.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +54,7 @@ nlohmann::ordered_json
 MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
 {
     const ClusterResult& result = run.result;
+    const ClusterMetrics metrics = MeasureCluster(cluster, result);
     const bool hasGuarantee = result.guaranteedShare > 0;
     return {
         {"topology", cluster.topology.GetName()},
@@ -69,14 +72,23 @@ MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
         {"guaranteed_mean_share",
          hasGuarantee ? nlohmann::ordered_json(result.guaranteedMeanShare)
                       : nlohmann::ordered_json()},
-        {"completion_slots", result.meanCompletionSlots},
-        {"p95_completion_slots", result.p95CompletionSlots},
-        {"last_end_slot", result.lastEndSlot},
+        {"completion_mean_s", metrics.completion.mean},
+        {"completion_median_s", metrics.completion.median},
+        {"completion_p95_s", metrics.completion.p95},
+        {"completion_p99_s", metrics.completion.p99},
+        {"waiting_mean_s", metrics.waiting.mean},
+        {"slowdown_mean", metrics.slowdown.mean},
+        {"slowdown_p95", metrics.slowdown.p95},
+        {"last_end_s", metrics.lastEndSeconds},
+        {"makespan_s",
+         metrics.makespan ? nlohmann::ordered_json(*metrics.makespan) : nlohmann::ordered_json()},
+        {"utilization", metrics.utilization},
         {"gpu_use", result.meanGpuUse},
         {"link_use", result.meanLinkUse},
         {"fairness", result.fairness},
         {"moves", result.nMoves},
         {"cost", result.workerSlotCost},
+        {"remark", result.remark},
         {"checked", true},
         {"wall_s", run.wallSeconds}};
 }
@@ -91,9 +103,12 @@ GetTraceColumns(bool hasSeed)
                                                  {"utility", "utility", 10, 3},
                                                  {"mean_utility", "mean utility", 12, 3},
                                                  {"guaranteed_mean_share", "guaranteed", 10, 3},
-                                                 {"completion_slots", "completion slots", 16, 2},
-                                                 {"p95_completion_slots", "p95 slots", 9, 1},
-                                                 {"gpu_use", "GPU use %", 9, 1, 100},
+                                                 {"completion_mean_s", "completion s", 12, 0},
+                                                 {"completion_median_s", "median s", 8, 0},
+                                                 {"completion_p95_s", "p95 s", 8, 0},
+                                                 {"completion_p99_s", "p99 s", 8, 0},
+                                                 {"makespan_s", "makespan s", 10, 0},
+                                                 {"utilization", "GPUs used %", 11, 1, 100},
                                                  {"link_use", "link use %", 10, 1, 100},
                                                  {"fairness", "fairness", 8, 3},
                                                  {"moves", "moves", 7},
@@ -124,7 +139,7 @@ MakeSpreadRow(const std::vector<nlohmann::ordered_json>& runs,
                                   {"gadget_above", nullptr},
                                   {"gadget_gain", nullptr},
                                   {"gadget_gain_deviation", nullptr},
-                                  {"completion_slots", average("completion_slots")},
+                                  {"completion_mean_s", average("completion_mean_s")},
                                   {"gpu_use", average("gpu_use")},
                                   {"link_use", average("link_use")},
                                   {"fairness", average("fairness")},
@@ -163,7 +178,7 @@ GetSpreadColumns()
             {"gadget_gain", "GADGET has", 10, 3},
             {"gadget_gain_deviation", "+-", 7, 3},
             {"gadget_above", "more in", 7},
-            {"completion_slots", "completion slots", 16, 2},
+            {"completion_mean_s", "completion s", 12, 0},
             {"gpu_use", "GPU use %", 9, 1, 100},
             {"fairness", "fairness", 8, 3},
             {"checked", "checked", 7}};
@@ -251,6 +266,8 @@ MakeGuaranteeRow(const GuaranteeReport& report)
             {"worst_guaranteed", report.worstGuaranteed},
             {"mean_guaranteed", report.meanGuaranteed},
             {"roomy_instances", report.nRoomy},
+            {"gang_instances", report.nGangs},
+            {"moving_instances", report.nMoving},
             {"worst_roomy_slot", report.worstRoomySlotShare},
             {"violations", report.violations.size()}};
 }
@@ -266,6 +283,8 @@ GetGuaranteeColumns()
             {"worst_guaranteed", "worst guaranteed", 16, 3},
             {"mean_guaranteed", "mean guaranteed", 15, 3},
             {"roomy_instances", "roomy", 5},
+            {"gang_instances", "gangs", 5},
+            {"moving_instances", "move costs", 10},
             {"worst_roomy_slot", "worst roomy slot", 16, 3},
             {"violations", "violations", 10}};
 }

@@ -130,6 +130,15 @@ HtmlReport::AddClusterSlot(const nlohmann::ordered_json& slot)
 }
 
 void
+HtmlReport::AddClusterJobs(const nlohmann::ordered_json& view)
+{
+    if (IsWanted())
+    {
+        m_clusterJobs.push_back(DumpForHtml(view));
+    }
+}
+
+void
 HtmlReport::Write() const
 {
     if (!IsWanted())
@@ -162,6 +171,7 @@ HtmlReport::WriteData(std::ostream& out) const
     WriteArray(out, "views", m_views);
     WriteArray(out, "training", m_trainingLines);
     WriteArray(out, "cluster", m_clusterSlots);
+    WriteArray(out, "jobs", m_clusterJobs);
     out << "}";
 }
 

@@ -64,6 +64,13 @@ class HtmlReport
     void AddClusterSlot(const nlohmann::ordered_json& slot);
 
     /**
+     * Add what became of a trace's jobs.
+     *
+     * @param view by MakeClusterView
+     */
+    void AddClusterJobs(const nlohmann::ordered_json& view);
+
+    /**
      * Write the page, or write it again.
      *
      * @throws InputError if the file cannot be written
@@ -79,6 +86,7 @@ class HtmlReport
     std::vector<std::string> m_views;         //!< as JSON
     std::vector<std::string> m_trainingLines; //!< as JSON
     std::vector<std::string> m_clusterSlots;  //!< as JSON
+    std::vector<std::string> m_clusterJobs;   //!< as JSON
     uint64_t m_viewBytes{0};                  //!< size of the views
     uint32_t m_nViewsLeftOut{0};              //!< views for which there was no room
 };

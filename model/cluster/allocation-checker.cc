@@ -38,7 +38,8 @@ MakeKey(NodeId from, NodeId to)
 AllocationChecker::AllocationChecker(const GpuCluster& cluster, const std::vector<Job>& jobs)
     : m_cluster(cluster),
       m_jobs(jobs),
-      m_progress(jobs.size(), 0)
+      m_progress(jobs.size(), 0),
+      m_last(jobs.size())
 {
     for (const Link& link : cluster.topology.GetLinks())
     {
@@ -69,7 +70,7 @@ AllocationChecker::Check(uint32_t slot, const std::vector<RingRun>& runs)
     // How fast rings are that share links is known only when all are.
     for (auto run = runs.begin(); run != runs.end() && fault.empty(); ++run)
     {
-        fault = CheckProgress(*run);
+        fault = CheckProgress(slot, *run);
     }
     return fault.empty() ? "" : Say("slot ", slot, ": ", fault);
 }
@@ -110,7 +111,8 @@ AllocationChecker::CheckServers(const RingEmbedding& ring)
     {
         return "has no workers, or not one number of them for each server";
     }
-    if (std::set<NodeId>(ring.servers.begin(), ring.servers.end()).size() != ring.servers.size())
+    if (ring.servers.size() > 1 &&
+        std::set<NodeId>(ring.servers.begin(), ring.servers.end()).size() != ring.servers.size())
     {
         return "visits a server twice";
     }
@@ -133,8 +135,11 @@ AllocationChecker::CheckServers(const RingEmbedding& ring)
             return Say("server ", server, " has ", m_cluster.gpus[server], " GPUs only");
         }
     }
+    const uint32_t least = m_jobs[ring.job].minWorkers;
     const uint32_t most = m_jobs[ring.job].maxWorkers;
-    return nWorkers > most ? Say("has ", nWorkers, " workers, at most ", most, " are allowed") : "";
+    return nWorkers > most    ? Say("has ", nWorkers, " workers, at most ", most, " are allowed")
+           : nWorkers < least ? Say("has ", nWorkers, " workers, at least ", least, " are needed")
+                              : "";
 }
 
 std::string
@@ -236,8 +241,25 @@ AllocationChecker::FindBandwidth(const RingEmbedding& ring) const
     return bandwidth;
 }
 
+/// @return whether a job goes on elsewhere, with other workers or after a pause
+bool
+AllocationChecker::NoteMove(uint32_t slot, const RingEmbedding& ring)
+{
+    LastRun& last = m_last[ring.job];
+    const bool isFirst = last.servers.empty();
+    const bool isSame = last.servers == ring.servers && last.workers == ring.workers;
+    const bool isMoved = !isFirst && (!isSame || last.slot + 1 != slot);
+    last.slot = slot;
+    if (!isSame)
+    {
+        last.servers = ring.servers;
+        last.workers = ring.workers;
+    }
+    return isMoved;
+}
+
 std::string
-AllocationChecker::CheckProgress(const RingRun& run)
+AllocationChecker::CheckProgress(uint32_t slot, const RingRun& run)
 {
     const Job& job = m_jobs[run.ring.job];
     double w = 0;
@@ -246,12 +268,19 @@ AllocationChecker::CheckProgress(const RingRun& run)
         w += workers;
     }
     const double moved = job.gradientBytes * (w - 1) / w;
-    const double tau = 16 * moved / FindBandwidth(run.ring) +
+    const double share = m_cluster.GetTransferShare(run.ring.servers);
+    const double tau = share * 16 * moved / FindBandwidth(run.ring) +
                        moved / m_cluster.reduceBytesPerSecond + job.overheadSeconds +
                        (job.forwardSeconds + job.backwardSeconds) / w;
-    const double most = std::floor(m_cluster.slotSeconds / tau * (1 + TOLERANCE));
+    const bool isMoved = NoteMove(slot, run.ring);
+    const double time = m_cluster.slotSeconds - (isMoved ? m_cluster.moveSeconds : 0);
+    const double most = std::floor(time / tau * (1 + TOLERANCE));
     uint64_t& progress = m_progress[run.ring.job];
     progress += run.iterations;
+    if (run.isMoved != isMoved)
+    {
+        return Say("job ", run.ring.job, isMoved ? ": moves" : ": does not move");
+    }
     if (run.iterations > most)
     {
         return Say("job ", run.ring.job, ": does ", run.iterations, " iterations, ", most, " fit");

@@ -23,6 +23,7 @@ struct RingRun
     RingEmbedding ring;     //!< its ring
     uint32_t iterations{0}; //!< how many it does
     uint32_t rate{0};       //!< how many it could do, if it did not end before
+    bool isMoved{false};    //!< it ran before, and not so in the slot before this one
 };
 
 /**
@@ -57,11 +58,20 @@ class AllocationChecker
     std::string CheckPaths(const RingEmbedding& ring);
     std::string CheckPath(const RingEmbedding& ring, std::size_t index);
     std::string CheckLinks() const;
-    std::string CheckProgress(const RingRun& run);
+    std::string CheckProgress(uint32_t slot, const RingRun& run);
+    bool NoteMove(uint32_t slot, const RingEmbedding& ring);
     double FindBandwidth(const RingEmbedding& ring) const;
     uint32_t FindLink(NodeId from, NodeId to) const;
 
     static constexpr uint32_t NO_LINK = ~uint32_t{0};
+
+    /// When and where a job last ran.
+    struct LastRun
+    {
+        uint32_t slot{0};              //!< the slot
+        std::vector<NodeId> servers;   //!< empty: never
+        std::vector<uint32_t> workers; //!< on each server
+    };
 
     const GpuCluster& m_cluster;                    //!< the cluster
     const std::vector<Job>& m_jobs;                 //!< by id
@@ -72,6 +82,7 @@ class AllocationChecker
     std::vector<uint32_t> m_gpusUsed;               //!< by server, in this slot
     std::vector<uint64_t> m_progress;               //!< by job: iterations before this slot
     std::vector<bool> m_hasRing;                    //!< by job, in this slot
+    std::vector<LastRun> m_last;                    //!< by job
 };
 
 } // namespace ns3::allreduce

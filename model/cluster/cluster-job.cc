@@ -47,7 +47,17 @@ CheckJob(const Job& job)
                     "forward_s + backward_s + overhead_s",
                     job.forwardSeconds + job.backwardSeconds + job.overheadSeconds);
     RequirePositive(job, "iterations", job.targetIterations);
+    RequirePositive(job, "min_workers", job.minWorkers);
     RequirePositive(job, "max_workers", job.maxWorkers);
+    if (job.minWorkers > job.maxWorkers)
+    {
+        FailInput("job ",
+                  Quote(job.name),
+                  ": min_workers is ",
+                  job.minWorkers,
+                  ", expected at most max_workers, ",
+                  job.maxWorkers);
+    }
     RequirePositive(job, "bandwidth", job.bandwidthBps);
     RequirePositive(job, "weight", job.weight);
 }

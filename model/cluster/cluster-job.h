@@ -31,6 +31,7 @@ struct Job
     double backwardSeconds{0};    //!< backward pass of a whole batch on one GPU
     double overheadSeconds{0};    //!< what every iteration costs besides, c
     uint32_t targetIterations{1}; //!< iterations after which it has learned all
+    uint32_t minWorkers{1};       //!< with fewer it does not run (its gang)
     uint32_t maxWorkers{1};       //!< most workers that it can use
     uint64_t bandwidthBps{1};     //!< bit/s that its ring reserves on every hop, B
     double weight{1};             //!< how much it matters
@@ -97,12 +98,13 @@ double GetContendedBandwidth(double linkBps, uint32_t nRings, double alpha);
 /// How far a job has come.
 struct JobState
 {
-    const Job* job{nullptr}; //!< the job
-    std::vector<uint32_t>
-        rates;               //!< iterations a slot, by number of workers from 0 to those there are
-    uint32_t iterations{0};  //!< done so far, at most the target
-    uint64_t workerSlots{0}; //!< GPUs held so far, summed over slots
-    uint32_t endSlot{0};     //!< the slot in which it finished, if it did
+    const Job* job{nullptr};     //!< the job
+    std::vector<uint32_t> rates; //!< iterations a slot, by number of workers from 0 to those there
+                                 //!< are; 0 below the gang
+    std::vector<uint32_t> movedRates; //!< the same in a slot in which it moves
+    uint32_t iterations{0};           //!< done so far, at most the target
+    uint64_t workerSlots{0};          //!< GPUs held so far, summed over slots
+    uint32_t endSlot{0};              //!< the slot in which it finished, if it did
 
     /// @return whether it has reached its target
     bool IsFinished() const

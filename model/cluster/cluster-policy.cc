@@ -5,12 +5,13 @@
 #include "cluster-policy.h"
 
 #include "gadget-policy.h"
+#include "sjf-bco-policy.h"
+#include "slot-optimum-policy.h"
 
 #include "ns3/allreduce-error.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
-#include <numeric>
 #include <queue>
 #include <random>
 #include <tuple>
@@ -99,6 +100,12 @@ ClusterPolicy::GetSlotBound() const
     return std::nullopt;
 }
 
+std::string
+ClusterPolicy::GetRemark() const
+{
+    return "";
+}
+
 const JobState&
 ClusterPolicy::GetState(JobId job) const
 {
@@ -106,13 +113,14 @@ ClusterPolicy::GetState(JobId job) const
 }
 
 std::vector<RingSize>
-ResizeRings(RingPlacement& placement,
+ResizeRings(const GpuCluster& cluster,
+            RingPlacement& placement,
             const std::vector<JobState>& jobs,
             const std::vector<RingSize>& sizes)
 {
     const auto missing = RemoveChanged(placement, sizes);
     auto refused = PlaceLargestFirst(placement, jobs, missing);
-    if (!refused.empty() && missing.size() < sizes.size())
+    if (!refused.empty() && missing.size() < sizes.size() && cluster.moveSeconds == 0)
     {
         placement.Clear();
         refused = PlaceLargestFirst(placement, jobs, sizes);
@@ -136,16 +144,27 @@ PlaceOnOneServer(const ClusterPolicy::World& world, JobId job, uint32_t limit)
 }
 
 /// Gives jobs rings of the sizes that a policy wants; a ring that the network refuses shrinks to
-/// what one server has room for, and GPUs left over go to the jobs of a queue that have no ring.
+/// what one server has room for, and GPUs left over go to the jobs of a queue that have no ring;
+/// if moves cost something, first to those that have had them.
 void
 PlaceRings(const ClusterPolicy::World& world,
            const std::vector<RingSize>& sizes,
            const std::vector<JobId>& queue)
 {
     RingPlacement& placement = *world.placement;
-    for (const RingSize& refused : ResizeRings(placement, *world.jobs, sizes))
+    const bool isStaying = world.cluster->moveSeconds > 0;
+    const std::vector<RingEmbedding> before =
+        isStaying ? placement.GetRings() : std::vector<RingEmbedding>();
+    for (const RingSize& refused : ResizeRings(*world.cluster, placement, *world.jobs, sizes))
     {
         PlaceOnOneServer(world, refused.job, refused.workers / 2);
+    }
+    for (const RingEmbedding& ring : before)
+    {
+        if (!placement.Find(ring.job))
+        {
+            placement.RestoreIfFree(ring);
+        }
     }
     for (auto job = queue.begin(); job != queue.end() && placement.GetNFreeGpus() > 0; ++job)
     {
@@ -169,6 +188,7 @@ class QueuePolicy : public ClusterPolicy
         ARRIVAL,   //!< first in, first out
         REMAINING, //!< shortest remaining first: least GPU time left
         ATTAINED,  //!< least attained service: fewest worker-slots held so far
+        QUEUES,    //!< Tiresias: the same in steps, by arrival within a step
         RANDOM     //!< anyone
     };
 
@@ -209,10 +229,20 @@ class QueuePolicy : public ClusterPolicy
                                            state.job->overheadSeconds);
         case Order::ATTAINED:
             return state.workerSlots;
+        case Order::QUEUES:
+            return uint64_t{FindQueue(state)} << 32 | state.job->arrivalSlot;
         case Order::RANDOM:
             return m_random();
         }
         return 0;
+    }
+
+    /// @return in which of Tiresias' queues a job is, by the GPU time that it has had
+    uint32_t FindQueue(const JobState& state) const
+    {
+        constexpr double LIMITS[] = {3600, 7200, 18000}; // seconds, of Tiresias' simulator
+        const double seconds = state.workerSlots * m_world.cluster->slotSeconds;
+        return std::upper_bound(std::begin(LIMITS), std::end(LIMITS), seconds) - std::begin(LIMITS);
     }
 
     std::vector<JobId> MakeQueue()
@@ -243,6 +273,7 @@ struct Claim
     std::size_t index; //!< its place among the active jobs
     double growth;     //!< by how much a worker raises the share
     uint32_t workers;  //!< that it has
+    uint32_t least;    //!< that it needs to run at all
     uint32_t most;     //!< that it can use
 
     /// @return whether the other claim comes first: equal shares go to who has had less
@@ -287,6 +318,7 @@ class DrfPolicy : public ClusterPolicy
                          i,
                          growth,
                          0,
+                         state.job->minWorkers,
                          state.FindUsefulWorkers(state.job->maxWorkers)});
         }
         std::vector<RingSize> sizes(m_active.size());
@@ -294,13 +326,15 @@ class DrfPolicy : public ClusterPolicy
         {
             Claim claim = claims.top();
             claims.pop();
-            if (claim.workers < claim.most)
+            // A gang comes whole or not at all.
+            const uint32_t step = claim.workers == 0 ? claim.least : 1;
+            if (claim.workers + step <= claim.most && step <= budget)
             {
-                ++claim.workers;
-                claim.share += claim.growth;
+                claim.workers += step;
+                claim.share += step * claim.growth;
                 sizes[claim.index] = {m_active[claim.index], claim.workers};
                 claims.push(claim);
-                --budget;
+                budget -= step;
             }
         }
         sizes.erase(std::remove_if(sizes.begin(),
@@ -311,97 +345,12 @@ class DrfPolicy : public ClusterPolicy
     }
 };
 
-/// Up to so many workers a ring is small: it fits into the follow-up's smallest server.
-constexpr uint32_t SMALL_RING = 4;
-
-/**
- * SJF-BCO after the follow-up: smallest job first, placed so that contention and the number
- * of servers balance.
- *
- * Jobs get all the workers they ask for, or wait, and keep them until they finish. Small rings are
- * packed into servers that are in use already; large ones take the servers with most room. Nothing
- * is reserved: rings that share a link slow each other down as GetContendedBandwidth says.
- */
-class SjfBcoPolicy : public ClusterPolicy
-{
-  public:
-    void AddJob(JobId job) override
-    {
-        ClusterPolicy::AddJob(job);
-        const auto size = [this](JobId id) {
-            const JobState& state = GetState(id);
-            const uint32_t workers = GetRequest(id);
-            const double slots =
-                double(state.job->targetIterations) / std::max(1u, state.rates[workers]);
-            return std::make_tuple(workers, slots, id);
-        };
-        const auto place =
-            std::upper_bound(m_waiting.begin(), m_waiting.end(), job, [&](JobId x, JobId y) {
-                return size(x) < size(y);
-            });
-        m_waiting.insert(place, job);
-    }
-
-    void Allocate(uint32_t slot) override
-    {
-        const auto isPlaced = [this](JobId job) {
-            RingPlacement& placement = *m_world.placement;
-            const uint32_t workers = GetRequest(job);
-            return workers <= placement.GetNFreeGpus() &&
-                   (placement.PlaceOn(job, ChooseServers(workers), 0) ||
-                    placement.Place(job, workers, 0));
-        };
-        // Whoever is larger than one that has to wait has to wait, too.
-        const auto end = std::find_if_not(m_waiting.begin(), m_waiting.end(), isPlaced);
-        m_waiting.erase(m_waiting.begin(), end);
-    }
-
-  private:
-    uint32_t GetRequest(JobId job) const
-    {
-        return std::min(GetState(job).job->maxWorkers, m_world.placement->GetNGpus());
-    }
-
-    std::vector<ServerShare> ChooseServers(uint32_t workers) const
-    {
-        const RingPlacement& placement = *m_world.placement;
-        const auto& gpus = m_world.cluster->gpus;
-        std::vector<NodeId> servers(gpus.size());
-        std::iota(servers.begin(), servers.end(), 0);
-        std::stable_sort(servers.begin(), servers.end(), [&](NodeId x, NodeId y) {
-            const uint32_t freeX = placement.GetNFreeGpus(x);
-            const uint32_t freeY = placement.GetNFreeGpus(y);
-            return workers > SMALL_RING ? freeX > freeY : freeX < freeY;
-        });
-        // A small ring is split only if no server has room for all of it.
-        const auto whole = std::find_if(servers.begin(), servers.end(), [&](NodeId server) {
-            return placement.GetNFreeGpus(server) >= workers;
-        });
-        if (workers <= SMALL_RING && whole != servers.end())
-        {
-            return {{*whole, workers}};
-        }
-        std::vector<ServerShare> shares;
-        for (const NodeId server : servers)
-        {
-            const uint32_t share = std::min(workers, placement.GetNFreeGpus(server));
-            if (share > 0)
-            {
-                shares.push_back({server, share});
-                workers -= share;
-            }
-        }
-        return shares;
-    }
-
-    std::vector<JobId> m_waiting; //!< jobs without a ring, the smallest first
-};
-
 /// A policy as users name it.
 struct NamedPolicy
 {
     const char* name;                                      //!< its name
     std::unique_ptr<ClusterPolicy> (*make)(uint64_t seed); //!< makes it
+    bool isForAll{true};                                   //!< it can play every trace
 };
 
 /// For policies without chance.
@@ -424,20 +373,27 @@ const NamedPolicy POLICIES[] = {
     {"fifo", MakeQueue<QueuePolicy::Order::ARRIVAL>},
     {"srf", MakeQueue<QueuePolicy::Order::REMAINING>},
     {"las", MakeQueue<QueuePolicy::Order::ATTAINED>},
+    {"tiresias", MakeQueue<QueuePolicy::Order::QUEUES>},
     {"drf", Make<DrfPolicy>},
     {"random", MakeQueue<QueuePolicy::Order::RANDOM>},
     {"sjf-bco", Make<SjfBcoPolicy>},
+#ifdef ALLREDUCE_GLPK
+    {"slot-optimum", Make<SlotOptimumPolicy>, false},
+#endif
 };
 
 } // namespace
 
 std::vector<std::string>
-GetClusterPolicyNames()
+GetClusterPolicyNames(bool isForAll)
 {
     std::vector<std::string> names;
     for (const NamedPolicy& policy : POLICIES)
     {
-        names.emplace_back(policy.name);
+        if (policy.isForAll || !isForAll)
+        {
+            names.emplace_back(policy.name);
+        }
     }
     return names;
 }
@@ -455,7 +411,7 @@ CreateClusterPolicy(const std::string& name, uint64_t seed)
     FailInput("policy ",
               Quote(name),
               ": expected ",
-              boost::algorithm::join(GetClusterPolicyNames(), ", "));
+              boost::algorithm::join(GetClusterPolicyNames(false), ", "));
 }
 
 } // namespace ns3::allreduce

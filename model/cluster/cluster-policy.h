@@ -34,6 +34,7 @@ class ClusterPolicy
         const std::vector<JobState>* jobs{nullptr}; //!< by id, also those that have not arrived
         const JobUtility* utility{nullptr};         //!< what progress is worth
         RingPlacement* placement{nullptr};          //!< where rings are placed
+        uint32_t nSlots{0};                         //!< how many there will be
     };
 
     virtual ~ClusterPolicy() = default;
@@ -53,6 +54,9 @@ class ClusterPolicy
      * @param slot the slot
      */
     virtual void Allocate(uint32_t slot) = 0;
+
+    /// @return what a row of results should say of it besides; mostly ""
+    virtual std::string GetRemark() const;
 
     /// @return what no allocation for the last slot could have gained more than, if that is known
     virtual std::optional<double> GetSlotBound() const;
@@ -77,20 +81,23 @@ struct RingSize
  * @ingroup allreduce
  *
  * Change the rings that are there into rings of given sizes. Those of the right size stay; if
- * not all others find a place, all are placed anew, the largest first.
+ * not all others find a place and moves are free, all are placed anew, the largest first.
  *
+ * @param cluster the cluster
  * @param placement the rings
  * @param jobs the jobs, for their bandwidth
  * @param sizes a ring for each of these jobs, and for no other
  * @return the jobs whose rings found no place, in the order of sizes
  */
-std::vector<RingSize> ResizeRings(RingPlacement& placement,
+std::vector<RingSize> ResizeRings(const GpuCluster& cluster,
+                                  RingPlacement& placement,
                                   const std::vector<JobState>& jobs,
                                   const std::vector<RingSize>& sizes);
 
 /// @ingroup allreduce
+/// @param isForAll only those that can play every trace
 /// @return the names that CreateClusterPolicy knows
-std::vector<std::string> GetClusterPolicyNames();
+std::vector<std::string> GetClusterPolicyNames(bool isForAll = true);
 
 /**
  * @ingroup allreduce

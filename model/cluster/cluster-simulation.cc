@@ -35,9 +35,10 @@ class Simulation
           m_placement(cluster),
           m_checker(cluster, jobs),
           m_byArrival(jobs.size()),
-          m_lastServers(jobs.size())
+          m_lastRings(jobs.size())
     {
         m_result.nJobs = jobs.size();
+        m_result.outcomes.resize(jobs.size());
         for (const Job& job : jobs)
         {
             CheckJob(job);
@@ -47,17 +48,20 @@ class Simulation
         std::stable_sort(m_byArrival.begin(), m_byArrival.end(), [&](JobId x, JobId y) {
             return jobs[x].arrivalSlot < jobs[y].arrivalSlot;
         });
-        policy.Begin({&cluster, &m_result.jobs, &utility, &m_placement});
+        policy.Begin({&cluster, &m_result.jobs, &utility, &m_placement, nSlots});
     }
 
-    ClusterResult Run(const SlotObserver& observer)
+    ClusterResult Run(const SlotObserver& observer, bool isChecked)
     {
         for (uint32_t slot = 0; slot < m_nSlots; ++slot)
         {
             Arrive(slot);
             m_policy.Allocate(slot);
             RunRings(slot);
-            Check();
+            if (isChecked)
+            {
+                Check();
+            }
             Account(slot);
             if (observer)
             {
@@ -70,6 +74,13 @@ class Simulation
     }
 
   private:
+    /// Where a job's last ring was.
+    struct LastRing
+    {
+        std::vector<NodeId> servers;   //!< its servers
+        std::vector<uint32_t> workers; //!< on each
+    };
+
     void Arrive(uint32_t slot)
     {
         for (;
@@ -83,27 +94,47 @@ class Simulation
     /// Lets every ring do what it can in a slot.
     void RunRings(uint32_t slot)
     {
-        m_report = SlotReport();
-        m_report.slot = slot;
-        m_report.nActive = m_nArrived - m_result.nFinished;
         const auto& rings = m_placement.GetRings();
         const auto bandwidths = FindRingBandwidths(m_cluster, m_jobs, rings);
-        m_report.runs.reserve(rings.size());
+        m_report.slot = slot;
+        m_report.nActive = m_nArrived - m_result.nFinished;
+        m_report.gain = 0;
+        m_report.runs.resize(rings.size()); // Their vectors are used again.
         for (std::size_t i = 0; i < rings.size(); ++i)
         {
             const JobState& state = m_result.jobs[rings[i].job];
-            const uint32_t workers = rings[i].GetNWorkers();
-            uint32_t rate = state.rates[workers];
-            if (bandwidths[i] != state.job->bandwidthBps)
-            {
-                const auto time = GetIterationTime(*state.job,
-                                                   workers,
-                                                   bandwidths[i],
-                                                   m_cluster.reduceBytesPerSecond);
-                rate = CountIterations(time.GetTotal(), m_cluster.slotSeconds);
-            }
-            m_report.runs.push_back({rings[i], std::min(rate, state.GetRemaining()), rate});
+            const bool isMoved = NoteMove(slot, rings[i]);
+            const uint32_t rate = FindRate(state, rings[i], bandwidths[i], isMoved);
+            RingRun& run = m_report.runs[i];
+            run.ring = rings[i];
+            run.iterations = std::min(rate, state.GetRemaining());
+            run.rate = rate;
+            run.isMoved = isMoved;
         }
+    }
+
+    /// @return how many iterations a ring can do in this slot
+    uint32_t FindRate(const JobState& state,
+                      const RingEmbedding& ring,
+                      double bandwidth,
+                      bool isMoved) const
+    {
+        const uint32_t workers = ring.GetNWorkers();
+        const double share = m_cluster.GetTransferShare(ring.servers);
+        if (bandwidth == state.job->bandwidthBps && share == 1)
+        {
+            return (isMoved ? state.movedRates : state.rates)[workers];
+        }
+        IterationTime time =
+            GetIterationTime(*state.job, workers, bandwidth, m_cluster.reduceBytesPerSecond);
+        time.transfer *= share;
+        return CountIterations(time.GetTotal(), GetTime(isMoved));
+    }
+
+    /// @return seconds of a slot in which a ring computes
+    double GetTime(bool isMoved) const
+    {
+        return m_cluster.slotSeconds - (isMoved ? m_cluster.moveSeconds : 0);
     }
 
     void Check()
@@ -122,18 +153,20 @@ class Simulation
         {
             JobState& state = m_result.jobs[run.ring.job];
             const uint32_t workers = run.ring.GetNWorkers();
-            const double cost =
-                workers * m_utility.GetWorkerSlotCost(state) * state.GetBusyPart(run.rate);
-            const double before = m_utility.GetBenefit(state, state.iterations);
+            const double busyPart = state.GetBusyPart(run.rate);
+            const double cost = workers * m_utility.GetWorkerSlotCost(state) * busyPart;
+            const double before = state.iterations;
             state.iterations += run.iterations;
             state.workerSlots += workers;
-            m_report.gain += m_utility.GetBenefit(state, state.iterations) - before - cost;
+            m_report.gain += m_utility.GetGain(state, before, state.iterations) - cost;
             m_result.workerSlotCost += cost;
             m_meanCost += cost * GetSlotWeight(slot);
-            NoteMove(run.ring);
+            const double seconds = m_cluster.slotSeconds - (1 - busyPart) * GetTime(run.isMoved);
+            m_result.gpuSeconds += workers * seconds;
             if (state.IsFinished())
             {
                 state.endSlot = slot;
+                m_result.outcomes[run.ring.job].endSeconds = slot * m_cluster.slotSeconds + seconds;
                 ++m_result.nFinished;
             }
         }
@@ -169,11 +202,23 @@ class Simulation
         }
     }
 
-    void NoteMove(const RingEmbedding& ring)
+    /// @return whether a job goes on elsewhere, with other workers or after a pause
+    bool NoteMove(uint32_t slot, const RingEmbedding& ring)
     {
-        auto& last = m_lastServers[ring.job];
-        m_result.nMoves += !last.empty() && last != ring.servers;
-        last = ring.servers;
+        JobOutcome& outcome = m_result.outcomes[ring.job];
+        LastRing& last = m_lastRings[ring.job];
+        const bool isSame = last.servers == ring.servers && last.workers == ring.workers;
+        const bool isMoved = outcome.hasRun && (!isSame || outcome.lastSlot + 1 != slot);
+        outcome.firstSlot = outcome.hasRun ? outcome.firstSlot : slot;
+        outcome.hasRun = true;
+        outcome.lastSlot = slot;
+        outcome.nMoves += isMoved;
+        m_result.nMoves += isMoved;
+        if (!isSame)
+        {
+            last = {ring.servers, ring.workers};
+        }
+        return isMoved;
     }
 
     void RemoveFinished()
@@ -190,7 +235,8 @@ class Simulation
 
     void Summarize()
     {
-        if (m_hasBounds && m_result.utility > 0)
+        // Bounds are those of rings.
+        if (m_hasBounds && m_result.utility > 0 && !m_cluster.collectiveTimes)
         {
             // The best possible utility is at most what was reached, paid and could be gained.
             const double best = m_result.utility + m_result.workerSlotCost + m_bounds;
@@ -198,28 +244,8 @@ class Simulation
             const double bestMean = m_result.meanUtility + m_meanCost + m_meanBounds;
             m_result.guaranteedMeanShare = m_result.meanUtility / bestMean;
         }
-        SummarizeCompletion();
         SummarizeFairness();
-    }
-
-    void SummarizeCompletion()
-    {
-        std::vector<double> slots;
-        for (const JobState& state : m_result.jobs)
-        {
-            if (state.IsFinished())
-            {
-                slots.push_back(state.endSlot - state.job->arrivalSlot + 1);
-                m_result.lastEndSlot = std::max<double>(m_result.lastEndSlot, state.endSlot);
-            }
-        }
-        if (!slots.empty())
-        {
-            std::sort(slots.begin(), slots.end());
-            m_result.meanCompletionSlots =
-                std::accumulate(slots.begin(), slots.end(), 0.0) / slots.size();
-            m_result.p95CompletionSlots = slots[(slots.size() - 1) * 95 / 100];
-        }
+        m_result.remark = m_policy.GetRemark();
     }
 
     void SummarizeFairness()
@@ -244,22 +270,22 @@ class Simulation
         m_result.fairness = sumOfSquares > 0 ? sum * sum / (nJobs * sumOfSquares) : 0;
     }
 
-    const GpuCluster& m_cluster;    //!< where
-    const std::vector<Job>& m_jobs; //!< by id
-    const JobUtility& m_utility;    //!< what progress is worth
-    ClusterPolicy& m_policy;        //!< who allocates
-    uint32_t m_nSlots;              //!< number of slots
-    RingPlacement m_placement;      //!< the rings
-    AllocationChecker m_checker;    //!< looks at every slot
-    std::vector<JobId> m_byArrival; //!< jobs in the order in which they arrive
-    std::size_t m_nArrived{0};      //!< how many have
-    SlotReport m_report;            //!< of this slot
-    ClusterResult m_result;         //!< what comes out
-    bool m_hasBounds{true};         //!< whether the policy knows a bound for every slot
-    double m_bounds{0};             //!< their sum
-    double m_meanBounds{0};         //!< the same, weighted as meanUtility is
-    double m_meanCost{0};           //!< cost of worker-slots, weighted in this way
-    std::vector<std::vector<NodeId>> m_lastServers; //!< by job: of its last ring
+    const GpuCluster& m_cluster;       //!< where
+    const std::vector<Job>& m_jobs;    //!< by id
+    const JobUtility& m_utility;       //!< what progress is worth
+    ClusterPolicy& m_policy;           //!< who allocates
+    uint32_t m_nSlots;                 //!< number of slots
+    RingPlacement m_placement;         //!< the rings
+    AllocationChecker m_checker;       //!< looks at every slot
+    std::vector<JobId> m_byArrival;    //!< jobs in the order in which they arrive
+    std::size_t m_nArrived{0};         //!< how many have
+    SlotReport m_report;               //!< of this slot
+    ClusterResult m_result;            //!< what comes out
+    bool m_hasBounds{true};            //!< whether the policy knows a bound for every slot
+    double m_bounds{0};                //!< their sum
+    double m_meanBounds{0};            //!< the same, weighted as meanUtility is
+    double m_meanCost{0};              //!< cost of worker-slots, weighted in this way
+    std::vector<LastRing> m_lastRings; //!< by job
 };
 
 } // namespace
@@ -273,7 +299,17 @@ PlayTrace(const GpuCluster& cluster,
           const SlotObserver& observer)
 {
     CheckCluster(cluster);
-    return Simulation(cluster, jobs, utility, policy, nSlots).Run(observer);
+    return Simulation(cluster, jobs, utility, policy, nSlots).Run(observer, true);
+}
+
+ClusterResult
+TryTrace(const GpuCluster& cluster,
+         const std::vector<Job>& jobs,
+         const JobUtility& utility,
+         ClusterPolicy& policy,
+         uint32_t nSlots)
+{
+    return Simulation(cluster, jobs, utility, policy, nSlots).Run({}, false);
 }
 
 std::vector<double>
@@ -285,7 +321,7 @@ FindRingBandwidths(const GpuCluster& cluster,
     std::vector<uint32_t> nSharing(topology.GetNDirectedLinks(), 0);
     for (const RingEmbedding& ring : rings)
     {
-        if (ring.bandwidthBps == 0)
+        if (ring.bandwidthBps == 0 && !ring.paths.empty())
         {
             for (const DirectedLinkId link : GetLinks(topology, ring))
             {
@@ -297,7 +333,7 @@ FindRingBandwidths(const GpuCluster& cluster,
     for (const RingEmbedding& ring : rings)
     {
         double bandwidth = jobs[ring.job].bandwidthBps;
-        if (ring.bandwidthBps == 0)
+        if (ring.bandwidthBps == 0 && !ring.paths.empty())
         {
             for (const DirectedLinkId link : GetLinks(topology, ring))
             {

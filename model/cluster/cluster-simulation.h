@@ -30,25 +30,36 @@ struct SlotReport
 };
 
 /// @ingroup allreduce
+/// What became of a job.
+struct JobOutcome
+{
+    uint32_t firstSlot{0}; //!< the first slot in which it ran, if it did
+    uint32_t lastSlot{0};  //!< the last one, if it did
+    bool hasRun{false};    //!< whether it did
+    uint32_t nMoves{0};    //!< how often it went on elsewhere, with other workers or after a pause
+    double endSeconds{0};  //!< when it finished, if it did, from the beginning of slot 0 on
+};
+
+/// @ingroup allreduce
 /// What came out of a trace.
 struct ClusterResult
 {
-    uint32_t nJobs{0};             //!< jobs of the trace
-    uint32_t nFinished{0};         //!< jobs that finished in time
-    double utility{0};             //!< of all jobs, after the last slot
-    double meanUtility{0};         //!< of all jobs, on average over the slots
-    double workerSlotCost{0};      //!< what the GPUs cost; part of the utility
-    double guaranteedShare{0};     //!< of the best possible utility, see the manual; 0: unknown
-    double guaranteedMeanShare{0}; //!< of the best possible mean utility; 0: unknown
-    double worstSlotShare{1};      //!< least of gain / bound over the slots; 1: unknown
-    double meanCompletionSlots{0}; //!< from arrival to end, of the jobs that finished
-    double p95CompletionSlots{0};  //!< of twenty jobs that finished, nineteen were faster
-    double lastEndSlot{0};         //!< when the last job that finished did so
-    double meanGpuUse{0};          //!< share of GPUs with a worker
-    double meanLinkUse{0};         //!< share of bandwidth reserved
-    double fairness{0};            //!< Jain's index of the speeds relative to running alone
-    uint64_t nMoves{0};            //!< how often a ring was another than in its job's last slot
-    std::vector<JobState> jobs;    //!< by id
+    uint32_t nJobs{0};                //!< jobs of the trace
+    uint32_t nFinished{0};            //!< jobs that finished in time
+    double utility{0};                //!< of all jobs, after the last slot
+    double meanUtility{0};            //!< of all jobs, on average over the slots
+    double workerSlotCost{0};         //!< what the GPUs cost; part of the utility
+    double guaranteedShare{0};        //!< of the best possible utility, see the manual; 0: unknown
+    double guaranteedMeanShare{0};    //!< of the best possible mean utility; 0: unknown
+    double worstSlotShare{1};         //!< least of gain / bound over the slots; 1: unknown
+    double meanGpuUse{0};             //!< share of GPUs with a worker
+    double meanLinkUse{0};            //!< share of bandwidth reserved
+    double gpuSeconds{0};             //!< that jobs held GPUs for, until they ended
+    double fairness{0};               //!< Jain's index of the speeds relative to running alone
+    uint64_t nMoves{0};               //!< how often jobs moved, see JobOutcome
+    std::string remark;               //!< of the policy, see ClusterPolicy::GetRemark
+    std::vector<JobState> jobs;       //!< by id
+    std::vector<JobOutcome> outcomes; //!< by id
 };
 
 /// Told of every slot.
@@ -76,6 +87,20 @@ ClusterResult PlayTrace(const GpuCluster& cluster,
                         ClusterPolicy& policy,
                         uint32_t nSlots,
                         const SlotObserver& observer = {});
+
+/**
+ * @ingroup allreduce
+ *
+ * Play a trace without looking at every slot, for policies that try what would happen. What comes
+ * out of it is not for users.
+ *
+ * @copydetails PlayTrace
+ */
+ClusterResult TryTrace(const GpuCluster& cluster,
+                       const std::vector<Job>& jobs,
+                       const JobUtility& utility,
+                       ClusterPolicy& policy,
+                       uint32_t nSlots);
 
 /**
  * @ingroup allreduce

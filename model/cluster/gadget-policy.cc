@@ -34,24 +34,37 @@ GainCurve::GetDensity(std::size_t i) const
 }
 
 GainCurve
-MakeGainCurve(const JobState& state, const JobUtility& utility, uint32_t limit)
+MakeGainCurve(const JobState& state,
+              const JobUtility& utility,
+              uint32_t limit,
+              const MoveCharge& charge)
 {
-    const double before = utility.GetBenefit(state, state.iterations);
     const double cost = utility.GetWorkerSlotCost(state);
+    const auto getGain = [&](uint32_t workers, uint32_t rate) {
+        const uint32_t progress = std::min(rate, state.GetRemaining());
+        const double price = cost * workers * state.GetBusyPart(rate);
+        const double before = state.iterations;
+        return utility.GetGain(state, before, before + progress) - price;
+    };
+    const auto& rates = charge.isCharged ? state.movedRates : state.rates;
     GainCurve curve;
     auto& corners = curve.corners;
     uint32_t lastRate = 0;
     for (uint32_t workers = 1; workers <= std::min(limit, state.job->maxWorkers); ++workers)
     {
-        if (state.rates[workers] <= lastRate)
+        const bool isStaying = charge.isCharged && workers == charge.nWorkersNow;
+        if (rates[workers] <= lastRate && !isStaying)
         {
             continue; // More workers that are not faster are never a corner.
         }
-        lastRate = state.rates[workers];
-        const uint32_t progress = std::min(lastRate, state.GetRemaining());
-        const double price = cost * workers * state.GetBusyPart(state.rates[workers]);
-        const double after = utility.GetBenefit(state, double(state.iterations) + progress);
-        const double gain = after - before - price;
+        lastRate = std::max(lastRate, rates[workers]);
+        double gain = getGain(workers, rates[workers]);
+        if (isStaying)
+        {
+            const double staying = getGain(workers, state.rates[workers]);
+            const double loss = staying - std::clamp(gain, 0.0, std::max(0.0, staying));
+            gain = staying + MoveCharge::HYSTERESIS * std::max(0.0, loss);
+        }
         corners.push_back({workers, gain});
         // Corners whose step is not better than the next one lie under the hull.
         while (corners.size() > 1 &&
@@ -93,12 +106,15 @@ void
 GadgetPolicy::Allocate(uint32_t slot)
 {
     NS_LOG_FUNCTION(this << slot);
-    m_refusal.reset();
-    m_bound = 0;
-    TakeSteps(m_world.placement->GetNGpus());
-    if (!m_refusal)
+    m_isCharged = false;
+    m_hasRefused = false;
+    FindBound();
+    if (m_world.cluster->moveSeconds > 0)
     {
-        m_bound = GetGain();
+        ReturnAll();
+        m_isCharged = true;
+        m_refusal.reset();
+        TakeSteps(m_world.placement->GetNGpus());
     }
     PreferSingleRing();
     EmbedRings();
@@ -106,20 +122,65 @@ GadgetPolicy::Allocate(uint32_t slot)
     ReturnAll();
 }
 
+/// Takes steps as if moves were free: nobody gains more than that.
+void
+GadgetPolicy::FindBound()
+{
+    m_refusal.reset();
+    m_bound = 0;
+    TakeSteps(m_world.placement->GetNGpus());
+    if (!m_refusal)
+    {
+        m_bound = GetGain();
+    }
+}
+
+GainCurve
+GadgetPolicy::MakeCurve(JobId job, uint32_t limit) const
+{
+    const JobState& state = GetState(job);
+    const bool isCharged = m_isCharged && state.workerSlots > 0;
+    return MakeGainCurve(state,
+                         *m_world.utility,
+                         limit,
+                         {isCharged, m_candidates[job].nWorkersNow});
+}
+
+/// Moves a job from those whose steps are known by a bound to those whose steps are known.
+void
+GadgetPolicy::OfferCharged(JobId job)
+{
+    Candidate& candidate = m_candidates[job];
+    const RingEmbedding* ring = m_world.placement->Find(job);
+    candidate.nWorkersNow = ring ? ring->GetNWorkers() : 0;
+    candidate.curve = MakeCurve(job, m_world.placement->GetNGpus());
+    candidate.isKnown = false;
+    m_touched.push_back(job);
+    OfferNext(job);
+}
+
 /// @return the job whose next step is best, which is taken out of its heap
 std::optional<JobId>
 GadgetPolicy::PopBest()
 {
+    // With its hysteresis a step is better than if moves were free, but not more than so.
+    const double factor = m_isCharged ? 1 + MoveCharge::HYSTERESIS : 1;
     while (!m_waiting.empty() || !m_next.empty())
     {
         const bool isNext =
-            m_waiting.empty() || (!m_next.empty() && m_waiting.top() < m_next.top());
+            m_waiting.empty() || (!m_next.empty() && Step{factor * m_waiting.top().density,
+                                                          m_waiting.top().job} < m_next.top());
         auto& heap = isNext ? m_next : m_waiting;
         const JobId job = heap.top().job;
         heap.pop();
         if (isNext)
         {
             return job;
+        }
+        if (m_isCharged)
+        {
+            OfferCharged(job);
+            continue;
         }
         Candidate& candidate = m_candidates[job];
         const JobState& state = GetState(job);
@@ -185,7 +246,7 @@ GadgetPolicy::OfferLess(JobId job, uint32_t budget)
     Candidate& candidate = m_candidates[job];
     auto& corners = candidate.curve.corners;
     const uint32_t present = candidate.nTaken == 0 ? 0 : corners[candidate.nTaken - 1].workers;
-    const GainCurve less = MakeGainCurve(GetState(job), *m_world.utility, present + budget);
+    const GainCurve less = MakeCurve(job, present + budget);
     corners.resize(candidate.nTaken);
     std::copy_if(less.corners.begin(),
                  less.corners.end(),
@@ -229,7 +290,7 @@ GadgetPolicy::PreferSingleRing()
     ReturnAll();
     const JobId job = m_refusal->job;
     Candidate& candidate = m_candidates[job];
-    candidate.curve = MakeGainCurve(GetState(job), *m_world.utility, nGpus);
+    candidate.curve = MakeCurve(job, nGpus);
     const auto& corners = candidate.curve.corners;
     candidate.nTaken =
         1 + std::distance(corners.begin(),
@@ -275,7 +336,8 @@ GadgetPolicy::EmbedRings()
             sizes.push_back({job, candidate.curve.corners[candidate.nTaken - 1].workers});
         }
     }
-    for (const RingSize& refused : ResizeRings(*m_world.placement, *m_world.jobs, sizes))
+    for (const RingSize& refused :
+         ResizeRings(*m_world.cluster, *m_world.placement, *m_world.jobs, sizes))
     {
         ShrinkRing(refused);
     }
@@ -287,20 +349,21 @@ GadgetPolicy::ShrinkRing(const RingSize& refused)
 {
     NS_LOG_LOGIC("job " << refused.job << ": no ring of " << refused.workers << " workers fits");
     Candidate& candidate = m_candidates[refused.job];
-    const JobState& state = GetState(refused.job);
+    const uint64_t bandwidth = GetState(refused.job).job->bandwidthBps;
     candidate.isRefused = true;
+    m_hasRefused = true;
     candidate.isKnown = false;
     candidate.nTaken = 0;
     for (uint32_t limit = refused.workers - 1; limit > 0;)
     {
-        candidate.curve = MakeGainCurve(state, *m_world.utility, limit);
+        candidate.curve = MakeCurve(refused.job, limit);
         const auto& corners = candidate.curve.corners;
         if (corners.empty())
         {
             return;
         }
         const uint32_t workers = corners.back().workers;
-        if (m_world.placement->Place(refused.job, workers, state.job->bandwidthBps))
+        if (m_world.placement->Place(refused.job, workers, bandwidth))
         {
             candidate.nTaken = corners.size();
             return;
@@ -309,11 +372,35 @@ GadgetPolicy::ShrinkRing(const RingSize& refused)
     }
 }
 
+/// Offers steps for which there were too few GPUs before the network refused others.
+void
+GadgetPolicy::OfferAgain()
+{
+    m_next = {};
+    for (const JobId job : m_touched)
+    {
+        Candidate& candidate = m_candidates[job];
+        if (!candidate.isRefused && candidate.nTaken == 0)
+        {
+            candidate.curve = MakeCurve(job, m_world.placement->GetNFreeGpus());
+            candidate.isKnown = false;
+        }
+        if (!candidate.isRefused)
+        {
+            OfferNext(job);
+        }
+    }
+}
+
 /// Gives away the GPUs that are free because the network refused rings.
 void
 GadgetPolicy::FillGaps()
 {
     RingPlacement& placement = *m_world.placement;
+    if (m_hasRefused)
+    {
+        OfferAgain();
+    }
     for (uint32_t nRefused = 0; placement.GetNFreeGpus() > 0 && nRefused < MOST_REFUSALS;)
     {
         const auto job = PopBest();

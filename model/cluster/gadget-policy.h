@@ -46,15 +46,30 @@ struct GainCurve
     double GetDensity(std::size_t i) const;
 };
 
+/// @ingroup allreduce
+/// What it costs a job to run otherwise than in the last slot.
+struct MoveCharge
+{
+    /// How often what a job would lose by a move is added to the gain of staying.
+    static constexpr double HYSTERESIS = 1;
+
+    bool isCharged{false};   //!< it has run before: with other workers it loses time
+    uint32_t nWorkersNow{0}; //!< with so many it stays as it is; 0: it does not run now
+};
+
 /**
  * @ingroup allreduce
  *
  * @param state a job
  * @param utility what progress is worth
  * @param limit so many workers at most
+ * @param charge what a move costs
  * @return its gains in the next slot
  */
-GainCurve MakeGainCurve(const JobState& state, const JobUtility& utility, uint32_t limit);
+GainCurve MakeGainCurve(const JobState& state,
+                        const JobUtility& utility,
+                        uint32_t limit,
+                        const MoveCharge& charge = {});
 
 /**
  * @ingroup allreduce
@@ -80,12 +95,13 @@ class GadgetPolicy : public ClusterPolicy
     /// What is known of a job.
     struct Candidate
     {
-        GainCurve curve;        //!< its gains, as of some progress
-        uint32_t iterations{0}; //!< that progress
-        bool isKnown{false};    //!< whether there is a curve
-        bool isRefused{false};  //!< whether the network refused its ring in this slot
-        double firstDensity{0}; //!< no step of it was or will be better
-        std::size_t nTaken{0};  //!< corners taken in this slot
+        GainCurve curve;         //!< its gains, as of some progress
+        uint32_t iterations{0};  //!< that progress
+        bool isKnown{false};     //!< whether there is a curve
+        bool isRefused{false};   //!< whether the network refused its ring in this slot
+        double firstDensity{0};  //!< no step of it is better, now or later, if moves are free
+        std::size_t nTaken{0};   //!< corners taken in this slot
+        uint32_t nWorkersNow{0}; //!< workers that it had in the last slot
     };
 
     /// A step in a heap.
@@ -109,6 +125,9 @@ class GadgetPolicy : public ClusterPolicy
         double gain;      //!< what this would have gained
     };
 
+    void FindBound();
+    GainCurve MakeCurve(JobId job, uint32_t limit) const;
+    void OfferCharged(JobId job);
     std::optional<JobId> PopBest();
     void TakeSteps(uint32_t budget);
     void NoteRefusal(JobId job, uint32_t budget);
@@ -118,6 +137,7 @@ class GadgetPolicy : public ClusterPolicy
     void ReturnAll();
     void EmbedRings();
     void ShrinkRing(const RingSize& refused);
+    void OfferAgain();
     void FillGaps();
     bool Enlarge(JobId job);
     double GetGain() const;
@@ -130,6 +150,8 @@ class GadgetPolicy : public ClusterPolicy
     std::vector<JobId> m_touched;     //!< jobs that left m_waiting in this slot
     std::optional<Refusal> m_refusal; //!< the first one
     double m_bound{0};                //!< see GetSlotBound
+    bool m_hasRefused{false};         //!< the network refused a ring in this slot
+    bool m_isCharged{false};          //!< moves cost what they do; not when the bound is found
 };
 
 } // namespace ns3::allreduce

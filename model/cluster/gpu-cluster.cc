@@ -35,6 +35,12 @@ GpuCluster::GetNGpus() const
     return std::accumulate(gpus.begin(), gpus.end(), 0u);
 }
 
+double
+GpuCluster::GetTransferShare(const std::vector<NodeId>& servers) const
+{
+    return collectiveTimes ? collectiveTimes->GetShare(servers) : 1;
+}
+
 uint64_t
 GpuCluster::GetReservable(DirectedLinkId link) const
 {
@@ -60,6 +66,14 @@ CheckCluster(const GpuCluster& cluster)
                   cluster.reservableShare,
                   ", expected 0 to 1");
     }
+    if (!(cluster.moveSeconds >= 0 && cluster.moveSeconds < cluster.slotSeconds))
+    {
+        FailInput("cluster: a move takes ",
+                  cluster.moveSeconds,
+                  " s, expected less than a slot, ",
+                  cluster.slotSeconds,
+                  " s");
+    }
     if (!(cluster.contentionAlpha >= 0 && std::isfinite(cluster.contentionAlpha)))
     {
         FailInput("cluster: contention alpha is ", cluster.contentionAlpha, ", expected 0 or more");
@@ -82,15 +96,51 @@ MakeJobState(const GpuCluster& cluster, const Job& job)
     JobState state;
     state.job = &job;
     state.rates.push_back(0);
+    state.movedRates.push_back(0);
     const uint32_t most = std::min(job.maxWorkers, cluster.GetNGpus());
     for (uint32_t workers = 1; workers <= most; ++workers)
     {
+        if (workers < job.minWorkers)
+        {
+            state.rates.push_back(0);
+            state.movedRates.push_back(0);
+            continue;
+        }
         const double seconds =
             GetIterationTime(job, workers, job.bandwidthBps, cluster.reduceBytesPerSecond)
                 .GetTotal();
         state.rates.push_back(CountIterations(seconds, cluster.slotSeconds));
+        state.movedRates.push_back(
+            CountIterations(seconds, cluster.slotSeconds - cluster.moveSeconds));
     }
     return state;
+}
+
+uint64_t
+EstimateSlots(const GpuCluster& cluster, const std::vector<Job>& jobs)
+{
+    uint64_t lastArrival = 0;
+    uint64_t longest = 0;
+    double workerSlots = 0;
+    for (const Job& job : jobs)
+    {
+        const JobState state = MakeJobState(cluster, job);
+        lastArrival = std::max<uint64_t>(lastArrival, job.arrivalSlot);
+        double best = 0; // GPUs times slots
+        double shortest = 0;
+        for (uint32_t workers = 1; workers < state.rates.size(); ++workers)
+        {
+            if (state.rates[workers] > 0)
+            {
+                const double slots = std::ceil(double(job.targetIterations) / state.rates[workers]);
+                best = best == 0 ? slots * workers : std::min(best, slots * workers);
+                shortest = shortest == 0 ? slots : std::min(shortest, slots);
+            }
+        }
+        workerSlots += best;
+        longest = std::max<uint64_t>(longest, shortest);
+    }
+    return lastArrival + longest + std::ceil(2 * workerSlots / cluster.GetNGpus()) + 1;
 }
 
 } // namespace ns3::allreduce

@@ -43,6 +43,8 @@ struct GuaranteeReport
 {
     uint32_t nInstances{0};        //!< how many were tried
     uint32_t nRoomy{0};            //!< of these, how many with bandwidth to spare
+    uint32_t nGangs{0};            //!< of these, how many with a job that needs several workers
+    uint32_t nMoving{0};           //!< of these, how many in which moves cost time
     double worstRatio{1};          //!< least utility / best possible
     double meanRatio{0};           //!< mean of the same
     double worstMeanRatio{1};      //!< least mean utility / best possible
@@ -50,6 +52,7 @@ struct GuaranteeReport
     double worstGuaranteed{1};     //!< least share that was guaranteed
     double meanGuaranteed{0};      //!< mean of the same
     double worstRoomySlotShare{1}; //!< least gain / bound of a slot where bandwidth is no limit
+                                   //!< and moves are free
     std::vector<std::string> violations; //!< where less was reached than was guaranteed
 };
 

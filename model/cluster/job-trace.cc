@@ -4,17 +4,14 @@
 
 #include "job-trace.h"
 
+#include "trace-lines.h"
+
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/input-file.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/join.hpp>
-#include <boost/algorithm/string/split.hpp>
-#include <boost/algorithm/string/trim.hpp>
-#include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -29,34 +26,11 @@ namespace
 /// A column of the file.
 struct Column
 {
-    std::string name;                                   //!< in the first line
-    bool isRequired;                                    //!< whether it must be there
-    std::function<void(Job&, const std::string&)> read; //!< puts a field into a job
-    std::function<std::string(const Job&)> write;       //!< makes a field of a job
+    std::string name;                                 //!< in the first line
+    bool isRequired;                                  //!< whether it must be there
+    std::function<void(Job&, std::string_view)> read; //!< puts a field into a job
+    std::function<std::string(const Job&)> write;     //!< makes a field of a job
 };
-
-uint32_t
-ParseSmallNumber(const std::string& text, const std::string& what)
-{
-    const uint64_t number = ParseNumber(text, what);
-    if (number >= std::numeric_limits<uint32_t>::max())
-    {
-        FailInput(what, " ", Quote(text), ": expected a smaller number");
-    }
-    return number;
-}
-
-double
-ParseReal(const std::string& text, const std::string& what)
-{
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
-    {
-        FailInput(what, " ", Quote(text), ": expected a number of 0 or more");
-    }
-    return value;
-}
 
 std::string
 FormatReal(double value)
@@ -69,11 +43,11 @@ FormatReal(double value)
 
 template <typename Number>
 Column
-MakeNumberColumn(const char* name, Number Job::*field)
+MakeNumberColumn(const char* name, bool isRequired, Number Job::*field)
 {
     return {name,
-            true,
-            [=](Job& job, const std::string& text) { job.*field = ParseSmallNumber(text, name); },
+            isRequired,
+            [=](Job& job, std::string_view text) { job.*field = ParseSmallNumber(text, name); },
             [=](const Job& job) { return std::to_string(job.*field); }};
 }
 
@@ -82,7 +56,7 @@ MakeRealColumn(const char* name, bool isRequired, double Job::*field)
 {
     return {name,
             isRequired,
-            [=](Job& job, const std::string& text) { job.*field = ParseReal(text, name); },
+            [=](Job& job, std::string_view text) { job.*field = ParseReal(text, name); },
             [=](const Job& job) { return FormatReal(job.*field); }};
 }
 
@@ -92,47 +66,38 @@ GetColumns()
     static const std::vector<Column> columns = {
         {"name",
          false,
-         [](Job& job, const std::string& text) { job.name = text; },
+         [](Job& job, std::string_view text) { job.name = text; },
          [](const Job& job) { return job.name; }},
-        MakeNumberColumn("arrival_slot", &Job::arrivalSlot),
+        MakeNumberColumn("arrival_slot", true, &Job::arrivalSlot),
         {"gradient_bytes",
          true,
-         [](Job& job, const std::string& text) {
-             job.gradientBytes = ParseNumber(text, "gradient_bytes");
+         [](Job& job, std::string_view text) {
+             job.gradientBytes = ParseNumber(std::string(text), "gradient_bytes");
          },
          [](const Job& job) { return std::to_string(job.gradientBytes); }},
         MakeRealColumn("forward_s", true, &Job::forwardSeconds),
         MakeRealColumn("backward_s", true, &Job::backwardSeconds),
         MakeRealColumn("overhead_s", false, &Job::overheadSeconds),
-        MakeNumberColumn("iterations", &Job::targetIterations),
-        MakeNumberColumn("max_workers", &Job::maxWorkers),
+        MakeNumberColumn("iterations", true, &Job::targetIterations),
+        MakeNumberColumn("min_workers", false, &Job::minWorkers),
+        MakeNumberColumn("max_workers", true, &Job::maxWorkers),
         {"bandwidth",
          true,
-         [](Job& job, const std::string& text) { job.bandwidthBps = ParseRate(text, "bandwidth"); },
+         [](Job& job, std::string_view text) {
+             job.bandwidthBps = ParseRate(std::string(text), "bandwidth");
+         },
          [](const Job& job) { return FormatRate(job.bandwidthBps); }},
         MakeRealColumn("weight", false, &Job::weight),
     };
     return columns;
 }
 
-std::vector<std::string>
-SplitLine(const std::string& line)
-{
-    std::vector<std::string> fields;
-    boost::split(fields, line, boost::is_any_of(","));
-    for (std::string& field : fields)
-    {
-        boost::trim(field);
-    }
-    return fields;
-}
-
 /// @return the columns that the first line names, in its order
 std::vector<const Column*>
-ReadHeader(const std::string& line)
+ReadHeader(const Fields& fields)
 {
     std::vector<const Column*> header;
-    for (const std::string& name : SplitLine(line))
+    for (const std::string_view name : fields)
     {
         const auto& columns = GetColumns();
         const auto column = std::find_if(columns.begin(), columns.end(), [&](const Column& c) {
@@ -145,11 +110,14 @@ ReadHeader(const std::string& line)
             {
                 names.push_back(known.name);
             }
-            FailInput("column ", Quote(name), ": expected ", boost::algorithm::join(names, ", "));
+            FailInput("column ",
+                      Quote(std::string(name)),
+                      ": expected ",
+                      boost::algorithm::join(names, ", "));
         }
         if (std::find(header.begin(), header.end(), &*column) != header.end())
         {
-            FailInput("column ", Quote(name), " is there twice");
+            FailInput("column ", Quote(std::string(name)), " is there twice");
         }
         header.push_back(&*column);
     }
@@ -164,9 +132,8 @@ ReadHeader(const std::string& line)
 }
 
 Job
-ReadRow(const std::string& line, const std::vector<const Column*>& header, std::size_t number)
+ReadRow(const Fields& fields, const std::vector<const Column*>& header, std::size_t number)
 {
-    const std::vector<std::string> fields = SplitLine(line);
     if (fields.size() != header.size())
     {
         FailInput(fields.size(), " fields, expected ", header.size());
@@ -188,31 +155,18 @@ ReadJobs(std::istream& in, const std::string& name)
 {
     std::vector<Job> jobs;
     std::vector<const Column*> header;
-    std::size_t number = 0;
-    for (std::string line; std::getline(in, line);)
-    {
-        ++number;
-        boost::trim(line);
-        if (line.empty() || line[0] == '#')
+    Fields fields;
+    ForEachLine(in, name, [&](std::string_view line, std::size_t number) {
+        SplitLine(line, ',', fields);
+        if (header.empty())
         {
-            continue;
+            header = ReadHeader(fields);
         }
-        try
+        else
         {
-            if (header.empty())
-            {
-                header = ReadHeader(line);
-            }
-            else
-            {
-                jobs.push_back(ReadRow(line, header, number));
-            }
+            jobs.push_back(ReadRow(fields, header, number));
         }
-        catch (const InputError& error)
-        {
-            FailInput("job file ", name, ", line ", number, ": ", error.what());
-        }
-    }
+    });
     if (jobs.empty())
     {
         FailInput("job file ", name, ": there are no jobs");

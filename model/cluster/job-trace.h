@@ -28,6 +28,7 @@ namespace ns3::allreduce
  * | backward_s | backward pass of the same | an error |
  * | overhead_s | what every iteration costs besides | 0 |
  * | iterations | iterations until it has learned all | an error |
+ * | min_workers | with fewer it does not run | 1 |
  * | max_workers | most workers that it can use | an error |
  * | bandwidth | what its ring reserves on every hop, as 1Gbps | an error |
  * | weight | how much it matters | 1 |

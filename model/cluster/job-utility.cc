@@ -76,6 +76,12 @@ GetShare(const JobState& state, double iterations)
 } // namespace
 
 double
+JobUtility::GetGain(const JobState& state, double from, double to) const
+{
+    return GetBenefit(state, to) - GetBenefit(state, from);
+}
+
+double
 JobUtility::GetWorkerSlotCost(const JobState& state) const
 {
     return 0;
@@ -120,6 +126,18 @@ AlphaFairUtility::GetBenefit(const JobState& state, double iterations) const
     return state.job->weight * benefit;
 }
 
+double
+AlphaFairUtility::GetGain(const JobState& state, double from, double to) const
+{
+    const double before = 1 + GetShare(state, from) / m_scale;
+    const double after = 1 + GetShare(state, to) / m_scale;
+    const double growth = std::log1p((after - before) / before);
+    const double gain = m_alpha == 1 ? growth
+                                     : std::pow(before, 1 - m_alpha) *
+                                           std::expm1((1 - m_alpha) * growth) / (1 - m_alpha);
+    return state.job->weight * gain;
+}
+
 void
 WeightedUtility::Add(double weight, std::unique_ptr<JobUtility> utility)
 {
@@ -133,6 +151,17 @@ WeightedUtility::GetBenefit(const JobState& state, double iterations) const
     for (const auto& [weight, utility] : m_parts)
     {
         sum += weight * utility->GetBenefit(state, iterations);
+    }
+    return sum;
+}
+
+double
+WeightedUtility::GetGain(const JobState& state, double from, double to) const
+{
+    double sum = 0;
+    for (const auto& [weight, utility] : m_parts)
+    {
+        sum += weight * utility->GetGain(state, from, to);
     }
     return sum;
 }

@@ -36,6 +36,17 @@ class JobUtility
     virtual double GetBenefit(const JobState& state, double iterations) const = 0;
 
     /**
+     * The difference of two benefits. Override it where these are so close that their difference
+     * is lost to rounding: a gain of 0 is a step that GADGET never takes.
+     *
+     * @param state a job, for its constants only
+     * @param from iterations before
+     * @param to iterations after, at most its target
+     * @return what the iterations between are worth
+     */
+    virtual double GetGain(const JobState& state, double from, double to) const;
+
+    /**
      * @param state a job, for its constants only
      * @return what a GPU costs for a slot, 0 or more
      */
@@ -95,6 +106,7 @@ class AlphaFairUtility : public JobUtility
     explicit AlphaFairUtility(double alpha, double scale = 0.1);
 
     double GetBenefit(const JobState& state, double iterations) const override;
+    double GetGain(const JobState& state, double from, double to) const override;
 
   private:
     double m_alpha; //!< how fair
@@ -116,6 +128,7 @@ class WeightedUtility : public JobUtility
     void Add(double weight, std::unique_ptr<JobUtility> utility);
 
     double GetBenefit(const JobState& state, double iterations) const override;
+    double GetGain(const JobState& state, double from, double to) const override;
     double GetWorkerSlotCost(const JobState& state) const override;
 
   private:

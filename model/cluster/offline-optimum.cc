@@ -44,7 +44,8 @@ class RingEnumeration
         PlaceWorkers(0, maxWorkers);
     }
 
-    const std::set<RingUse>& Get() const
+    /// @return what rings take, with one ring for each
+    const std::map<RingUse, RingEmbedding>& Get() const
     {
         return m_uses;
     }
@@ -79,11 +80,12 @@ class RingEnumeration
         }
         if (m_order.size() < 2)
         {
-            m_uses.insert(m_use);
+            Keep();
             return;
         }
         do
         {
+            m_paths.clear();
             Walk(0, {m_order[0]});
         } while (std::next_permutation(m_order.begin() + 1, m_order.end()));
     }
@@ -101,28 +103,52 @@ class RingEnumeration
                 continue;
             }
             ++m_use.crossings[port.out];
+            path.push_back(next);
             if (next != target)
             {
-                path.push_back(next);
                 Walk(i, path);
-                path.pop_back();
-            }
-            else if (i + 1 < m_order.size())
-            {
-                Walk(i + 1, {next});
             }
             else
             {
-                m_uses.insert(m_use);
+                m_paths.push_back(path);
+                EndPath(i, next);
+                m_paths.pop_back();
             }
+            path.pop_back();
             --m_use.crossings[port.out];
         }
     }
 
-    const GpuCluster& m_cluster; //!< where
-    RingUse m_use;               //!< of the ring under construction
-    std::vector<NodeId> m_order; //!< its servers
-    std::set<RingUse> m_uses;    //!< what was found
+    /// Goes on from the end of path i, or keeps the ring if it is the last one.
+    void EndPath(std::size_t i, NodeId end)
+    {
+        if (i + 1 < m_order.size())
+        {
+            Walk(i + 1, {end});
+        }
+        else
+        {
+            Keep();
+        }
+    }
+
+    void Keep()
+    {
+        RingEmbedding ring;
+        ring.servers = m_order;
+        ring.paths = m_order.size() < 2 ? std::vector<Path>() : m_paths;
+        for (const NodeId server : m_order)
+        {
+            ring.workers.push_back(m_use.gpus[server]);
+        }
+        m_uses.emplace(m_use, std::move(ring));
+    }
+
+    const GpuCluster& m_cluster;             //!< where
+    RingUse m_use;                           //!< of the ring under construction
+    std::vector<NodeId> m_order;             //!< its servers
+    std::vector<Path> m_paths;               //!< between them, so far
+    std::map<RingUse, RingEmbedding> m_uses; //!< what was found
 };
 
 /// Combines rings of several jobs.
@@ -139,7 +165,12 @@ class SizeEnumeration
         }
         for (const Job& job : jobs)
         {
-            m_uses.push_back(RingEnumeration(cluster, job.maxWorkers).Get());
+            m_uses.emplace_back();
+            const RingEnumeration rings(cluster, job.maxWorkers);
+            for (const auto& [use, ring] : rings.Get())
+            {
+                m_uses.back().push_back(use);
+            }
         }
         Combine(0);
     }
@@ -196,12 +227,12 @@ class SizeEnumeration
         }
     }
 
-    const std::vector<Job>& m_jobs;          //!< whose rings
-    std::vector<uint32_t> m_freeGpus;        //!< by server
-    std::vector<uint64_t> m_freeBps;         //!< by directed link
-    std::vector<std::set<RingUse>> m_uses;   //!< by job
-    std::vector<uint32_t> m_sizes;           //!< of the jobs so far
-    std::set<std::vector<uint32_t>> m_found; //!< all sizes
+    const std::vector<Job>& m_jobs;           //!< whose rings
+    std::vector<uint32_t> m_freeGpus;         //!< by server
+    std::vector<uint64_t> m_freeBps;          //!< by directed link
+    std::vector<std::vector<RingUse>> m_uses; //!< by job
+    std::vector<uint32_t> m_sizes;            //!< of the jobs so far
+    std::set<std::vector<uint32_t>> m_found;  //!< all sizes
 };
 
 /// @return the gain of a slot, which changes the progress; nothing if a job has not arrived
@@ -236,6 +267,21 @@ Advance(const std::vector<JobState>& states,
 }
 
 } // namespace
+
+std::vector<RingEmbedding>
+EnumerateRings(const GpuCluster& cluster, uint32_t maxWorkers)
+{
+    std::vector<RingEmbedding> rings;
+    const RingEnumeration all(cluster, maxWorkers);
+    for (const auto& [use, ring] : all.Get())
+    {
+        if (use.workers > 0)
+        {
+            rings.push_back(ring);
+        }
+    }
+    return rings;
+}
 
 std::vector<std::vector<uint32_t>>
 FindFeasibleSizes(const GpuCluster& cluster, const std::vector<Job>& jobs)

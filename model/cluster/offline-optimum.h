@@ -7,12 +7,25 @@
 
 #include "gpu-cluster.h"
 #include "job-utility.h"
+#include "ring-embedding.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace ns3::allreduce
 {
+
+/**
+ * @ingroup allreduce
+ *
+ * Every ring of a job in an empty cluster: every set of servers, every order of them and every path
+ * between them; of rings that need the same, one. For tiny clusters only.
+ *
+ * @param cluster a tiny cluster
+ * @param maxWorkers so many workers at most
+ * @return the rings, without job and bandwidth
+ */
+std::vector<RingEmbedding> EnumerateRings(const GpuCluster& cluster, uint32_t maxWorkers);
 
 /**
  * @ingroup allreduce

@@ -5,7 +5,6 @@
 #include "ring-placement.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace ns3::allreduce
 {
@@ -41,6 +40,12 @@ FreePathSearch::SetBlocked(const std::vector<NodeId>& nodes)
     }
 }
 
+void
+FreePathSearch::SetFirstPort(uint32_t port)
+{
+    m_firstPort = port;
+}
+
 bool
 FreePathSearch::IsSeen(NodeId node) const
 {
@@ -74,8 +79,12 @@ FreePathSearch::FindNearest(NodeId from, uint64_t bandwidthBps, const Score& sco
             {
                 continue;
             }
-            for (const Topology::Port& port : m_topology.GetPorts(node))
+            const Topology::Ports ports = m_topology.GetPorts(node);
+            const std::size_t nPorts = ports.size();
+            std::size_t next = m_firstPort % nPorts;
+            for (std::size_t n = 0; n < nPorts; ++n, next = next + 1 == nPorts ? 0 : next + 1)
             {
+                const Topology::Port& port = ports[next];
                 if (IsSeen(port.neighbor) || m_freeBps[port.out] < bandwidthBps)
                 {
                     continue;
@@ -153,6 +162,7 @@ RingPlacement::Place(JobId job, uint32_t workers, uint64_t bandwidthBps)
     {
         return false;
     }
+    SpreadPaths(job, bandwidthBps);
     if (PlaceOnOne(job, workers, bandwidthBps))
     {
         return true;
@@ -166,19 +176,29 @@ RingPlacement::Place(JobId job, uint32_t workers, uint64_t bandwidthBps)
 bool
 RingPlacement::PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps)
 {
+    const auto server = FindTightest(workers);
+    if (!server)
+    {
+        return false;
+    }
+    RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
+    AddShare(ring, {*server, workers});
+    return Close(std::move(ring));
+}
+
+std::optional<NodeId>
+RingPlacement::FindTightest(uint32_t workers) const
+{
     for (std::size_t nFree = workers; nFree < m_byFree.size(); ++nFree)
     {
         if (!m_byFree[nFree].empty())
         {
-            RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
-            AddShare(ring, {m_byFree[nFree].back(), workers});
-            return Close(std::move(ring));
+            return m_byFree[nFree].back();
         }
     }
-    return false;
+    return std::nullopt;
 }
 
-/// @return servers with free GPUs, those with most first
 std::vector<NodeId>
 RingPlacement::FindRoomiest(std::size_t most) const
 {
@@ -221,6 +241,7 @@ RingPlacement::PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t ban
 bool
 RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64_t bandwidthBps)
 {
+    SpreadPaths(job, bandwidthBps);
     RingEmbedding ring{job, bandwidthBps, {}, {}, {}};
     std::vector<NodeId> members;
     for (const ServerShare& share : shares)
@@ -244,6 +265,14 @@ RingPlacement::PlaceOn(JobId job, const std::vector<ServerShare>& shares, uint64
         }
     }
     return Close(std::move(ring));
+}
+
+/// Rings that reserve nothing do not see where others are: as in ECMP a hash spreads them.
+void
+RingPlacement::SpreadPaths(JobId job, uint64_t bandwidthBps)
+{
+    constexpr uint32_t KNUTH = 2654435761;
+    m_search.SetFirstPort(bandwidthBps == 0 ? (job * KNUTH) >> 16 : 0);
 }
 
 void
@@ -352,6 +381,29 @@ RingPlacement::Restore(RingEmbedding ring)
         Reserve(ring, path);
     }
     Keep(std::move(ring));
+}
+
+void
+RingPlacement::RestoreIfFree(const RingEmbedding& ring)
+{
+    bool isFree = true;
+    for (std::size_t i = 0; i < ring.servers.size() && isFree; ++i)
+    {
+        isFree = m_free[ring.servers[i]] >= ring.workers[i];
+    }
+    std::vector<DirectedLinkId> links = GetLinks(m_cluster.topology, ring);
+    std::sort(links.begin(), links.end());
+    uint64_t needed = 0;
+    for (std::size_t i = 0; i < links.size() && isFree; ++i)
+    {
+        // A ring can cross a link several times.
+        needed = ring.bandwidthBps + (i > 0 && links[i] == links[i - 1] ? needed : 0);
+        isFree = m_freeBps[links[i]] >= needed;
+    }
+    if (isFree)
+    {
+        Restore(ring);
+    }
 }
 
 void

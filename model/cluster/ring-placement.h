@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -45,6 +46,14 @@ class FreePathSearch
     void SetBlocked(const std::vector<NodeId>& nodes);
 
     /**
+     * Choose among equally short paths, from now on: searches look at the ports of a node from this
+     * one on.
+     *
+     * @param port any number
+     */
+    void SetFirstPort(uint32_t port);
+
+    /**
      * Find the best of the nearest servers.
      *
      * @param from where the path begins
@@ -67,6 +76,7 @@ class FreePathSearch
     std::vector<NodeId> m_queue;            //!< nodes seen, in this order
     std::vector<bool> m_isBlocked;          //!< by node
     std::vector<NodeId> m_blocked;          //!< the blocked nodes
+    uint32_t m_firstPort{0};                //!< see SetFirstPort
 };
 
 /// @ingroup allreduce
@@ -126,6 +136,13 @@ class RingPlacement
      */
     void Restore(RingEmbedding ring);
 
+    /**
+     * Put a ring back where it was, if its place is still free.
+     *
+     * @param ring what Remove returned
+     */
+    void RestoreIfFree(const RingEmbedding& ring);
+
     /// Remove all rings.
     void Clear();
 
@@ -147,6 +164,18 @@ class RingPlacement
      */
     uint32_t GetNFreeGpus(NodeId server) const;
 
+    /**
+     * @param most so many at most
+     * @return servers with free GPUs, those with most first
+     */
+    std::vector<NodeId> FindRoomiest(std::size_t most) const;
+
+    /**
+     * @param workers their number
+     * @return the server with the least room that is enough for them, if there is any
+     */
+    std::optional<NodeId> FindTightest(uint32_t workers) const;
+
     /// @return the GPUs of all servers
     uint32_t GetNGpus() const;
 
@@ -159,9 +188,9 @@ class RingPlacement
   private:
     static constexpr uint32_t NO_RING = ~uint32_t{0};
 
-    std::vector<NodeId> FindRoomiest(std::size_t most) const;
     bool PlaceOnOne(JobId job, uint32_t workers, uint64_t bandwidthBps);
     bool PlaceFrom(NodeId first, JobId job, uint32_t workers, uint64_t bandwidthBps);
+    void SpreadPaths(JobId job, uint64_t bandwidthBps);
     void AddShare(RingEmbedding& ring, ServerShare share);
     bool AddPath(RingEmbedding& ring, const Path& path);
     bool Close(RingEmbedding ring);

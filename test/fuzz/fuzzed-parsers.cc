@@ -22,6 +22,7 @@
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-spec.h"
+#include "ns3/trace-formats.h"
 #include "ns3/training-config.h"
 
 #include <algorithm>
@@ -117,6 +118,20 @@ ReadOption(const std::string& text)
     }
 }
 
+/// The first character chooses the format, the rest is the file.
+void
+ReadPublicTrace(const std::string& text)
+{
+    if (!text.empty())
+    {
+        const auto& formats = GetTraceFormats();
+        std::istringstream in(text.substr(1));
+        TraceNotes notes;
+        formats[static_cast<unsigned char>(text[0]) % formats.size()].read(in, SOURCE, notes);
+        notes.GetLines();
+    }
+}
+
 template <typename Read>
 void
 ReadStream(const std::string& text, Read read)
@@ -170,6 +185,7 @@ GetFuzzedParsers()
          [](const std::string& text) {
              ReadStream(text, [](std::istream& in) { ReadJobs(in, SOURCE); });
          }},
+        {"trace", true, ReadPublicTrace},
         {"training-config", true, ReadConfig},
         {"option", false, ReadOption},
     };

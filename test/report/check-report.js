@@ -406,7 +406,7 @@ async function checkAll(browser) {
 
 async function checkCluster(browser) {
   const made = run("cluster", "allreduce-cluster", ["--slots=60"]);
-  await checkPage(browser, made, ["results", "cluster"]);
+  await checkPage(browser, made, ["results", "cluster", "jobs"]);
   const page = await Page.open(browser, made.page);
   await checkSaves(page, made, path.join(scratchDir, "saved-cluster"));
 }

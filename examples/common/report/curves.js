@@ -100,13 +100,18 @@ function drawTraining(lines) {
 
 function drawCluster(slots) {
   get("series").replaceChildren();
-  const {objective, seed} = slots[0];
-  const shown = slots.filter((slot) => slot.objective === objective && slot.seed === seed);
+  for (const objective of new Set(slots.map((slot) => slot.objective))) {
+    const seed = slots[0].seed;
+    drawObjective(slots.filter((slot) => slot.objective === objective && slot.seed === seed),
+                  `, objective ${objective}, seed ${seed}`);
+  }
+}
+
+function drawObjective(shown, about) {
   const policies = [...new Set(shown.map((slot) => slot.policy))];
   const curves = (key) => policies.map((name) => ({
     name, points: shown.filter((slot) => slot.policy === name).map((slot) => [slot.slot, slot[key]]),
   }));
-  const about = `, objective ${objective}, seed ${seed}`;
   drawCurves(get("series"), "share of GPUs at work" + about, "slot", curves("gpu_use"));
   drawCurves(get("series"), "share of bandwidth reserved" + about, "slot", curves("link_use"));
   drawCurves(get("series"), "jobs at work" + about, "slot", curves("running"));

@@ -13,6 +13,7 @@ function drawPage() {
   if (data.views.length) drawSchedule();
   if (data.training.length) drawTraining(data.training);
   if (data.cluster.length) drawCluster(data.cluster);
+  if (data.jobs.length) drawJobs(data.jobs);
 }
 
 function drawTitle() {
@@ -39,8 +40,10 @@ function main() {
   get("results").hidden = data.results.length === 0;
   get("training").hidden = data.training.length === 0;
   get("cluster").hidden = data.cluster.length === 0;
+  get("jobs").hidden = data.jobs.length === 0;
   if (data.results.length) drawResults(data.results);
   if (data.views.length) prepareSchedules();
+  if (data.jobs.length) prepareJobs(data.jobs);
   drawPage();
   listenToWindow();
 }

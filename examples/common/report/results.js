@@ -10,8 +10,9 @@ function chooseMeasure(row) {
     return {value: "measured_s", bound: "ideal_s", other: "predicted_s",
             title: "time in s; line: ideal, dot: predicted"};
   }
-  if ("policy" in row) return {value: "mean_utility", title: "mean utility"};
   if ("ring_servers" in row) return {value: "together_transfer_s", title: "transfer in s"};
+  if ("policy" in row) return {value: "mean_utility", title: "mean utility"};
+  if ("instances" in row) return {value: "mean_ratio", bound: "mean_guaranteed", title: "share of the optimum"};
   return {value: "rounds", bound: "bound", title: "rounds; line: lower bound"};
 }
 
