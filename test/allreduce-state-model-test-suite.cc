@@ -147,8 +147,9 @@ class SetModel
                 difference << (isSame ? "" : "a server's data ");
                 nMissing += !isFinal;
             }
-            const bool isSame = state.IsFinal(chunk) == !m_finals[chunk].empty() &&
-                                state.IsEverywhere(chunk) == (m_finals[chunk].size() == m_topology.GetNServers());
+            const bool isSame =
+                state.IsFinal(chunk) == !m_finals[chunk].empty() &&
+                state.IsEverywhere(chunk) == (m_finals[chunk].size() == m_topology.GetNServers());
             difference << (isSame ? "" : "finality ");
         }
         difference << (state.GetNMissing() == nMissing ? "" : "missing ")

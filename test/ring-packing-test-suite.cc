@@ -284,7 +284,8 @@ class BoundTestCase : public TestCase
     void CheckRounds(const Topology& topology, uint32_t chunksPerServer, uint32_t tenths)
     {
         const AllReduceSchedule schedule = PlanFromStart("multi-ring", topology, chunksPerServer);
-        const uint64_t bound = ComputeLowerBounds(topology, schedule.collective.roots).GetBest().rounds;
+        const uint64_t bound =
+            ComputeLowerBounds(topology, schedule.collective.roots).GetBest().rounds;
         NS_TEST_EXPECT_MSG_LT_OR_EQ(10 * schedule.rounds.size(),
                                     (10 + tenths) * bound,
                                     topology.GetName() << ", m=" << chunksPerServer);
