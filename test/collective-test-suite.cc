@@ -184,12 +184,14 @@ class DefinitionTestCase : public TestCase
         const bool spreads =
             kind != CollectiveKind::REDUCE_SCATTER && kind != CollectiveKind::REDUCE;
         NS_TEST_ASSERT_MSG_EQ(made.GetNChunks(), 6, ToString(kind));
+        const std::size_t nFrom = sums ? 3 : 1;
+        const std::size_t nTo = spreads ? 3 : 1;
         const std::vector<NodeId> inTurn = {1, 1, 3, 3, 4, 4};
         for (ChunkId chunk = 0; chunk < 6; ++chunk)
         {
-            NS_TEST_EXPECT_MSG_EQ(made.roots[chunk], hasOneRoot ? 3 : inTurn[chunk], "root");
-            NS_TEST_EXPECT_MSG_EQ(made.sets[made.contributors[chunk]].size(), sums ? 3 : 1, "from");
-            NS_TEST_EXPECT_MSG_EQ(made.sets[made.receivers[chunk]].size(), spreads ? 3 : 1, "to");
+            NS_TEST_EXPECT_MSG_EQ(made.roots[chunk], (hasOneRoot ? 3 : inTurn[chunk]), "root");
+            NS_TEST_EXPECT_MSG_EQ(made.sets[made.contributors[chunk]].size(), nFrom, "from");
+            NS_TEST_EXPECT_MSG_EQ(made.sets[made.receivers[chunk]].size(), nTo, "to");
         }
     }
 
