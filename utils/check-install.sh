@@ -70,7 +70,7 @@ man_page_lists_options()
 check "install: completes options" completes '--transport --trace-json' allreduce-run --tr
 check "install: completes values" completes 'ring ring-aware' allreduce-compare --schedulers = r
 check "install: completes lists" completes 'greedy,hrl' allreduce-plan --scheduler = greedy,hr
-check "install: completes policies" completes 'srf sjf-bco' allreduce-cluster --policy = s
+check "install: completes policies" completes 'sjf-bco' allreduce-cluster --policy = sj
 if command -v help2man >/dev/null; then
     check "install: pages for man" man_page_lists_options
 else
