@@ -1140,14 +1140,14 @@ AllReduceSession::DescribeCutOff() const
         return m_state->IsLinkUp(GetLinkId(port.out));
     };
     const std::vector<bool> isNeeded = FindNeeded();
-    const auto nNeeded = std::count(isNeeded.begin(), isNeeded.end(), true);
+    const auto needed = std::count(isNeeded.begin(), isNeeded.end(), true);
     const NodeId first = std::find(isNeeded.begin(), isNeeded.end(), true) - isNeeded.begin();
     const BreadthFirstTree tree = SearchBreadthFirst(topology, first, isUp);
     const auto nReached = std::count_if(tree.order.begin(), tree.order.end(), [&](NodeId node) {
         return topology.IsServer(node) && isNeeded[node];
     });
     // Those that are fewer are the ones that are cut off.
-    const bool isMinority = 2 * nReached < nNeeded;
+    const bool isMinority = 2 * nReached < needed;
     std::ostringstream text;
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
@@ -1156,7 +1156,7 @@ AllReduceSession::DescribeCutOff() const
             text << (text.tellp() > 0 ? ", " : "cut off by links that are down: server ") << server;
         }
     }
-    return nReached == nNeeded ? "" : text.str();
+    return nReached == needed ? "" : text.str();
 }
 
 void
