@@ -251,8 +251,11 @@ async function saveAll(page, folder) {
   const isShown = "(button) => button.offsetParent !== null";
   const wanted = await page.evaluate(`[...document.querySelectorAll(".save button")].filter(${isShown}).length`);
   for (let i = 0; i < wanted; ++i) {
-    await page.evaluate(`[...document.querySelectorAll(".save button")].filter(${isShown})[${i}].click()`);
-    await waitUntil(() => listFiles(folder).length > i);
+    // Of many downloads in a row the browser loses one now and then.
+    for (let attempt = 0; attempt < 3 && listFiles(folder).length <= i; ++attempt) {
+      await page.evaluate(`[...document.querySelectorAll(".save button")].filter(${isShown})[${i}].click()`);
+      await waitUntil(() => listFiles(folder).length > i);
+    }
   }
   return {wanted, files: listFiles(folder)};
 }
