@@ -527,7 +527,15 @@ CheckOptions(const ProgramOptions& parser, const Options& options)
     {
         parser.Exclude(instead, {"series", "job-rows", "seeds", "processes", "shard"});
     }
-    parser.Exclude("check-guarantee", {"write-jobs", "run-slot"});
+    parser.Exclude("check-guarantee", {"write-jobs",  "run-slot",      "topology",
+                                       "degrade",     "mixed",         "gpus",
+                                       "jobs",        "generate",      "policy",
+                                       "objective",   "arrival-rate",  "arrival-speed",
+                                       "gang",        "slots",         "slot-time",
+                                       "move-cost",   "job-bandwidth", "collective-time",
+                                       "trace-model", "reduce-rate",   "reservable",
+                                       "contention",  "transport",     "share",
+                                       "most-bytes",  "frame",         "iterations"});
     parser.Exclude("run-slot", {"collective-time"});
     parser.Exclude("write-jobs", {"run-slot", "report"});
     options.cluster.Check(parser);

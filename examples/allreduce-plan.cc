@@ -186,7 +186,7 @@ AddGroups(nlohmann::ordered_json& row,
           const Result& result,
           const Options& options)
 {
-    if (result.schedule.collective.IsOfAll())
+    if (result.schedule.collective.IsOfAll() && !options.plan.groups.AreGiven())
     {
         return;
     }

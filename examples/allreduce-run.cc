@@ -537,6 +537,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
+    parser.Exclude("chakra-in", {"collective", "servers", "groups", "root", "relay"});
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");

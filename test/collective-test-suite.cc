@@ -585,8 +585,9 @@ class PacketsTestCase : public DataCentreTestCase
                                     scheduler,
                                     std::move(plan),
                                     10000 + number};
-        const RunOptions options =
+        RunOptions options =
             MakeOptions(transports[number % 3], number % 2 == 0 ? "barrier" : "dependency");
+        options.control = number % 4 == 0 ? "packets" : "ideal";
         const ExperimentResult result = RunExperiment(experiment, options);
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", drawn.topology.GetName() << " " << number);
         NS_TEST_EXPECT_MSG_EQ(result.isVerified, true, "proven");

@@ -197,6 +197,10 @@ check_collectives()
     check "collectives: relays needed" refuses 'cannot reach server 7 .* servers that may hold it' \
         allreduce-plan --topology=dcell:4,1 --scheduler=greedy --servers=0,7 --relay=none
     check "collectives: relay" refuses '--relay "some": expected all or none' $plan --servers=0,1 --relay=some
+    check "collectives: relays where all take part" refuses '--relay=none: has no effect' $plan --relay=none
+    check "collectives: all servers by name" prints 'ring +allreduce +1 +16 +together' $plan --scheduler=ring --servers=0-15
+    check "collectives: a guarantee of other instances" refuses 'gpus' allreduce-cluster \
+        --check-guarantee=2 --gpus=3
     check "collectives: not in MSCCL" refuses 'MSCCL XML: a collective of groups' $plan --scheduler=greedy \
         --collective=reduce --msccl-out=groups.xml
 }
@@ -219,6 +223,7 @@ check_chakra()
     write_trace layers.et 0
     check "chakra: three layers" prints '^bcube:2,1 +greedy +total +600000B .* 0\.003700 +0\.[0-9]+ +yes +- +0$' $run \
         --topology=bcube:2,1 --chakra-in=layers.et
+    check "chakra: not for groups" refuses 'groups' $run --topology=bcube:2,1 --chakra-in=layers.et --groups='0,1;2,3'
     check "chakra: their sums" prints '"data_verified": ?true' $run --topology=bcube:2,1 --chakra-in=layers.et \
         --transport=raw --verify-data --format=json
     check "chakra: a fault after the end" warns 'warning: 1 of the faults were to come after the end' $run \

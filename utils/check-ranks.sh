@@ -89,6 +89,7 @@ check_variants()
     extra=("--partition=$scratch/partition")
     check "a partition of one's own" agrees 2 "${common[@]}"
     extra=()
+    check "groups of servers" agrees 2 "${common[@]}" --scheduler=forest --groups='0,5,9;1-4' --collective=all-gather
     check "several schedulers in one run" agrees 2 "${common[@]}" --scheduler=greedy,double-tree
 }
 

@@ -111,10 +111,12 @@ GroupOptions::Make(const Topology& topology, uint32_t chunksPerServer) const
     {
         FailInput("--relay ", Quote(relay), ": expected all or none");
     }
-    return MakeCollective(MakeGroups(topology),
-                          topology.GetNServers(),
-                          chunksPerServer,
-                          relay == "all");
+    const std::vector<Group> made = MakeGroups(topology);
+    if (relay == "none" && made.front().servers.size() == topology.GetNServers())
+    {
+        FailInput("--relay=none: has no effect where all servers take part");
+    }
+    return MakeCollective(made, topology.GetNServers(), chunksPerServer, relay == "all");
 }
 
 double
