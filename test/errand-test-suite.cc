@@ -142,9 +142,9 @@ class ErrandListTestCase : public TestCase
         std::set<std::tuple<ChunkId, WorkloadKind, NodeId>> seen;
         for (ErrandId id = 0; id < errands.GetSize(); ++id)
         {
-            const Errand& errand = errands.Get(id);
+            const Errand errand = errands.Get(id);
             const NodeId root = state.GetRoots()[errand.chunk];
-            const NodeId begin = errands.GetHop(errand, 0).from;
+            const NodeId begin = errands.GetHop(errand.firstHop).from;
             const NodeId end = errands.GetEnd(errand);
             const bool isReduce = errand.kind == WorkloadKind::REDUCE;
             const NodeId server = isReduce ? begin : end;

@@ -235,8 +235,9 @@ class RandomRun
     /// A workload under way.
     struct Flight
     {
-        OwnWorkload workload;        //!< what it is
-        AllReduceState::FlightId id; //!< its name at the state
+        OwnWorkload workload;              //!< what it is
+        AllReduceState::FlightId id;       //!< its name at the state
+        ContributionLedger::EntryId entry; //!< its name at the ledger
     };
 
     void RunRound()
@@ -282,32 +283,34 @@ class RandomRun
         {
             const auto flight = state.Start(workload.Get());
             const auto entry = ledger.Begin(workload.Get());
-            model.Begin(entry, workload);
-            m_flights[entry] = {workload, flight};
+            model.Begin(m_nBegun, workload);
+            m_flights[m_nBegun] = {workload, flight, entry};
+            ++m_nBegun;
         }
     }
 
     void End(std::map<uint64_t, Flight>::iterator flight, bool hasArrived)
     {
-        const auto [entry, value] = *flight;
+        const auto [number, value] = *flight;
         m_flights.erase(flight);
         if (hasArrived)
         {
             state.Finish(value.id);
-            ledger.End(entry);
-            model.End(entry);
+            ledger.End(value.entry);
+            model.End(number);
         }
         else
         {
             state.Abort(value.id);
-            ledger.Abort(entry);
-            model.Abort(entry);
+            ledger.Abort(value.entry);
+            model.Abort(number);
         }
     }
 
     std::vector<Path> m_paths;            //!< of the network
     TestRandom& m_random;                 //!< where chance comes from
-    std::map<uint64_t, Flight> m_flights; //!< workloads under way, by their name at the ledger
+    uint64_t m_nBegun{0};                 //!< workloads that have begun
+    std::map<uint64_t, Flight> m_flights; //!< those under way, in the order of their beginnings
 };
 
 /// @brief The ledger against sets, whatever happens.

@@ -290,6 +290,80 @@ class FirstViolationTestCase : public TestCase
     }
 };
 
+/// @brief So many workloads that they are verified in parts, several at once.
+class ManyWorkloadsTestCase : public TestCase
+{
+  public:
+    ManyWorkloadsTestCase()
+        : TestCase("of violations far apart in a large schedule the first is named")
+    {
+    }
+
+  private:
+    static constexpr uint32_t N_COPIES = 50'000; //!< of the star's schedule, one after another
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(VerifyWith({}).reason, "", "as it is");
+        const OwnSchedule early =
+            ChangeStar([](OwnSchedule& s) { s.rounds[1][1].kind = BROADCAST; });
+        const OwnSchedule astray = ChangeStar([](OwnSchedule& s) { s.rounds[2][0].path[1] = 1; });
+        const OwnSchedule incomplete = ChangeStar([](OwnSchedule& s) { s.rounds[3].pop_back(); });
+        CheckPlace(VerifyWith({{40'000, early}}), 160'001, 1);
+        CheckPlace(VerifyWith({{40'000, early}, {7, early}, {20'000, early}}), 29, 1);
+        CheckPlace(VerifyWith({{7, early}, {49'999, astray}, {30'000, astray}}), 120'002, 0);
+        CheckPlace(VerifyWith({{7, incomplete}, {49'999, early}}), 199'997, 1);
+        NS_TEST_EXPECT_MSG_EQ(VerifyWith({{45'000, incomplete}, {12'345, incomplete}}).reason,
+                              VerifyWith({{12'345, incomplete}}).reason,
+                              "the first chunk that is not whole");
+    }
+
+    template <typename Change>
+    static OwnSchedule ChangeStar(Change change)
+    {
+        OwnSchedule schedule = MakeStarSchedule();
+        change(schedule);
+        return schedule;
+    }
+
+    /// @return what is said about copies of the star's schedule, some of them changed
+    static Verdict VerifyWith(const std::map<uint32_t, OwnSchedule>& changed)
+    {
+        const AllReduceSchedule star = MakeStarSchedule().Get();
+        AllReduceSchedule all;
+        for (uint32_t copy = 0; copy < N_COPIES; ++copy)
+        {
+            const auto found = changed.find(copy);
+            Append(all, found == changed.end() ? star : found->second.Get());
+        }
+        return Verify(MakeTestStar(3), all);
+    }
+
+    static void Append(AllReduceSchedule& all, const AllReduceSchedule& star)
+    {
+        const ChunkId firstChunk = all.collective.GetNChunks();
+        for (const WorkloadList& round : star.rounds)
+        {
+            all.rounds.emplace_back();
+            for (std::size_t i = 0; i < round.GetSize(); ++i)
+            {
+                Workload workload = round.Get(i);
+                workload.chunk += firstChunk;
+                all.rounds.back().Add(workload);
+            }
+        }
+        const auto& roots = star.collective.roots;
+        all.collective.roots.insert(all.collective.roots.end(), roots.begin(), roots.end());
+    }
+
+    void CheckPlace(const Verdict& verdict, uint32_t round, std::size_t workload)
+    {
+        NS_TEST_EXPECT_MSG_EQ(verdict.isCorrect, false, "is refused");
+        NS_TEST_EXPECT_MSG_EQ(verdict.round, round, verdict.reason);
+        NS_TEST_EXPECT_MSG_EQ(verdict.workload, workload, verdict.reason);
+    }
+};
+
 /// @brief Schedule files are read as they were written.
 class RoundTripTestCase : public TestCase
 {
@@ -469,6 +543,7 @@ class ScheduleVerifierTestSuite : public TestSuite
         AddContributorCorruptions();
         AddBroadcastCorruptions();
         AddTestCase(new FirstViolationTestCase);
+        AddTestCase(new ManyWorkloadsTestCase);
         AddTestCase(new MutationTestCase);
         AddTestCase(new RoundTripTestCase);
         AddTestCase(new BrokenFileTestCase);

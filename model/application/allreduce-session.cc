@@ -273,6 +273,7 @@ AllReduceSession::BeginAllReduce()
     m_state->SetLinksShared(m_sync == DEPENDENCY);
     m_ledger = std::make_unique<ContributionLedger>(topology, m_collective);
     m_prover->Restart();
+    m_connectedAt.reset();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
     {
         m_state->SetLinkUp(link, m_network->IsLinkUp(link));
@@ -352,7 +353,7 @@ AllReduceSession::GoOn()
         EndAllReduce();
         return;
     }
-    const std::string cutOff = DescribeCutOff();
+    const std::string cutOff = FindCutOff();
     m_isCutOff = !cutOff.empty();
     if (m_isCutOff && !m_network->IsMendingDue())
     {
@@ -688,13 +689,13 @@ AllReduceSession::ComeTogether()
 std::vector<WorkloadList>
 AllReduceSession::AskScheduler()
 {
+    if (m_sync == BARRIER)
+    {
+        return {m_prover->AskForRound(*m_scheduler, *m_state, *m_ledger)};
+    }
     AllReduceState state = *m_state;
     state.SetLinksShared(false);
-    if (m_sync == DEPENDENCY)
-    {
-        return m_prover->AskForAll(*m_scheduler, state, *m_ledger);
-    }
-    return {m_prover->AskForRound(*m_scheduler, state, *m_ledger)};
+    return m_prover->AskForAll(*m_scheduler, state, *m_ledger);
 }
 
 void
@@ -1130,6 +1131,22 @@ AllReduceSession::FindNeeded() const
                            m_state->GetPartials().CountRow(server) > 0;
     }
     return isNeeded;
+}
+
+std::string
+AllReduceSession::FindCutOff()
+{
+    if (m_connectedAt == m_ledger->GetNUpsets())
+    {
+        return ""; // No link has changed since.
+    }
+    std::string cutOff = DescribeCutOff();
+    m_connectedAt.reset();
+    if (cutOff.empty())
+    {
+        m_connectedAt = m_ledger->GetNUpsets();
+    }
+    return cutOff;
 }
 
 std::string

@@ -313,6 +313,8 @@ class AllReduceSession : public Object
     /// @return by server: whether the AllReduce cannot go on without it
     std::vector<bool> FindNeeded() const;
     std::string DescribeCutOff() const;
+    /// @return what DescribeCutOff does, without a search as long as no link has changed
+    std::string FindCutOff();
 
     // Where several ranks simulate the network: see allreduce-session-ranks.cc
     std::string DescribeObstacle() const;
@@ -373,13 +375,14 @@ class AllReduceSession : public Object
     bool m_hasBegun{false};                           //!< the clock of the present AllReduce runs
     bool m_isFinished{false};                         //!< all have come to their end
     bool m_isCutOff{false};                           //!< servers cannot reach each other
-    Time m_begin;                                     //!< of the present AllReduce
-    Time m_lastArrival;                               //!< when there last was progress
-    EventId m_watch;                                  //!< looks for progress
-    EventId m_next;                                   //!< goes on
-    std::vector<Time> m_durations;                    //!< see GetDurations
-    uint32_t m_nAborted{0};                           //!< see GetNAborted
-    std::string m_failure;                            //!< see GetFailure
+    std::optional<uint64_t> m_connectedAt; //!< the ledger's upsets when all could reach each other
+    Time m_begin;                          //!< of the present AllReduce
+    Time m_lastArrival;                    //!< when there last was progress
+    EventId m_watch;                       //!< looks for progress
+    EventId m_next;                        //!< goes on
+    std::vector<Time> m_durations;         //!< see GetDurations
+    uint32_t m_nAborted{0};                //!< see GetNAborted
+    std::string m_failure;                 //!< see GetFailure
 
     // Where several ranks simulate the network
     std::unique_ptr<TransferNumbers> m_numbers;   //!< names of transfers; none in one process

@@ -8,7 +8,7 @@
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -25,11 +25,48 @@ MakeKey(ChunkId chunk, NodeId server)
     return uint64_t{chunk} << 32 | server;
 }
 
+/// Workloads by chunk and server.
+class WorkloadsAt
+{
+  public:
+    explicit WorkloadsAt(std::size_t n)
+    {
+        m_entries.reserve(n);
+    }
+
+    /// Add a workload. @param key where it is @param index the workload
+    void Add(uint64_t key, uint32_t index)
+    {
+        m_entries.emplace_back(key, index);
+    }
+
+    /// All have been added.
+    void Sort()
+    {
+        std::sort(m_entries.begin(), m_entries.end());
+    }
+
+    /// Call with the workloads there, in their order, until one returns false. @param key where
+    template <typename Call>
+    void ForEach(uint64_t key, Call call) const
+    {
+        auto entry = std::lower_bound(m_entries.begin(), m_entries.end(), std::pair(key, 0U));
+        while (entry != m_entries.end() && entry->first == key && call(entry->second))
+        {
+            ++entry;
+        }
+    }
+
+  private:
+    std::vector<std::pair<uint64_t, uint32_t>> m_entries; //!< where, and the workload
+};
+
 } // namespace
 
 WorkloadDispatcher::WorkloadDispatcher(const Topology& topology, bool grantsAtOnce)
     : m_topology(topology),
-      m_grantsAtOnce(grantsAtOnce)
+      m_grantsAtOnce(grantsAtOnce),
+      m_ports(topology.GetNDirectedLinks())
 {
 }
 
@@ -38,18 +75,22 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
 {
     m_rounds = std::move(rounds);
     m_entries.clear();
-    m_ports.assign(m_topology.GetNDirectedLinks(), {});
+    for (const DirectedLinkId port : m_usedPorts)
+    {
+        m_ports[port].Clear();
+    }
+    m_usedPorts.clear();
     m_counts.assign(m_rounds.size(), {});
     m_grants.clear();
     m_ready.clear();
     m_landable.clear();
     AddEntries();
     AddBlockers();
-    for (DirectedLinkId port = 0; port < m_ports.size(); ++port)
+    for (const DirectedLinkId port : m_usedPorts)
     {
         GiveGrants(port);
     }
-    for (DirectedLinkId port = 0; port < m_ports.size(); ++port)
+    for (const DirectedLinkId port : m_usedPorts)
     {
         NoteReadyAt(port);
     }
@@ -69,54 +110,67 @@ WorkloadDispatcher::AddEntries()
             entry.position = position;
             entry.rateBps = rates[position];
             entry.in = *m_topology.FindDirectedLink(path[path.size() - 2], path.back());
-            m_ports[entry.in].waiting.push_back(m_entries.size());
+            AddWaiting(entry.in);
             if (path.size() > 2)
             {
                 entry.out = m_topology.FindDirectedLink(path[0], path[1]);
-                m_ports[*entry.out].waiting.push_back(m_entries.size());
+                AddWaiting(*entry.out);
             }
             m_entries.push_back(std::move(entry));
         }
     }
+    std::sort(m_usedPorts.begin(), m_usedPorts.end());
+}
+
+void
+WorkloadDispatcher::AddWaiting(DirectedLinkId port)
+{
+    if (m_ports[port].waiting.empty())
+    {
+        m_usedPorts.push_back(port);
+    }
+    m_ports[port].waiting.push_back(m_entries.size());
 }
 
 void
 WorkloadDispatcher::AddBlockers()
 {
-    std::unordered_map<uint64_t, std::vector<uint32_t>> arrivals;
-    std::unordered_map<uint64_t, std::vector<uint32_t>> departures;
+    WorkloadsAt arrivals(m_entries.size());
+    WorkloadsAt departures(m_entries.size());
     for (uint32_t index = 0; index < m_entries.size(); ++index)
     {
         const Workload workload = Get(index);
-        arrivals[MakeKey(workload.chunk, workload.GetTarget())].push_back(index);
-        departures[MakeKey(workload.chunk, workload.GetSource())].push_back(index);
+        arrivals.Add(MakeKey(workload.chunk, workload.GetTarget()), index);
+        departures.Add(MakeKey(workload.chunk, workload.GetSource()), index);
     }
+    arrivals.Sort();
+    departures.Sort();
     for (uint32_t index = 0; index < m_entries.size(); ++index)
     {
         const Workload workload = Get(index);
         Entry& entry = m_entries[index];
-        for (const uint32_t other : arrivals[MakeKey(workload.chunk, workload.GetSource())])
-        {
-            if (m_entries[other].round >= entry.round)
+        arrivals.ForEach(MakeKey(workload.chunk, workload.GetSource()), [&](uint32_t other) {
+            const bool isBefore = m_entries[other].round < entry.round;
+            if (isBefore)
             {
-                break;
+                m_entries[other].afterLand.push_back(index);
+                ++entry.nBeginBlockers;
             }
-            m_entries[other].afterLand.push_back(index);
-            ++entry.nBeginBlockers;
-        }
+            return isBefore;
+        });
         if (workload.kind != WorkloadKind::REDUCE)
         {
             continue;
         }
-        for (const uint32_t other : departures[MakeKey(workload.chunk, workload.GetTarget())])
-        {
-            if (m_entries[other].round > entry.round)
+        departures.ForEach(MakeKey(workload.chunk, workload.GetTarget()), [&](uint32_t other) {
+            const bool isNotAfter = m_entries[other].round <= entry.round;
+            if (isNotAfter)
             {
-                break;
+                m_entries[other].afterBegin.push_back(index);
+                ++entry.nLandBlockers;
             }
-            m_entries[other].afterBegin.push_back(index);
-            ++entry.nLandBlockers;
-        }
+            return isNotAfter;
+        });
     }
 }
 

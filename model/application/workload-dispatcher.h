@@ -163,6 +163,14 @@ class WorkloadDispatcher
         std::deque<uint32_t> waiting; //!< workloads in order
         std::deque<uint32_t> granted; //!< in: those that were granted, in order
         uint64_t busyBps{0};          //!< what is taken of its rate
+
+        /// Forget all, keep the memory.
+        void Clear()
+        {
+            waiting.clear();
+            granted.clear();
+            busyBps = 0;
+        }
     };
 
     /// How far a round has come.
@@ -173,6 +181,8 @@ class WorkloadDispatcher
     };
 
     void AddEntries();
+    /// Let the workload that is the next entry wait for a port.
+    void AddWaiting(DirectedLinkId port);
     void AddBlockers();
     void NoteIfLandable(uint32_t index);
     bool HasRoom(DirectedLinkId port, uint32_t index) const;
@@ -182,15 +192,16 @@ class WorkloadDispatcher
     void NoteReadyAt(DirectedLinkId port);
     void NoteReadyAtPorts(uint32_t index);
 
-    const Topology& m_topology;         //!< the network
-    bool m_grantsAtOnce;                //!< grants need no time
-    std::vector<WorkloadList> m_rounds; //!< the rounds
-    std::vector<Entry> m_entries;       //!< by index
-    std::vector<PortQueue> m_ports;     //!< by directed link
-    std::vector<RoundCount> m_counts;   //!< by round
-    std::deque<uint32_t> m_grants;      //!< what FindGrant is to return
-    std::deque<uint32_t> m_ready;       //!< workloads that were ready when noted
-    std::deque<uint32_t> m_landable;    //!< what LandNext is to return
+    const Topology& m_topology;              //!< the network
+    bool m_grantsAtOnce;                     //!< grants need no time
+    std::vector<WorkloadList> m_rounds;      //!< the rounds
+    std::vector<Entry> m_entries;            //!< by index
+    std::vector<PortQueue> m_ports;          //!< by directed link
+    std::vector<DirectedLinkId> m_usedPorts; //!< those that any workload takes, ascending
+    std::vector<RoundCount> m_counts;        //!< by round
+    std::deque<uint32_t> m_grants;           //!< what FindGrant is to return
+    std::deque<uint32_t> m_ready;            //!< workloads that were ready when noted
+    std::deque<uint32_t> m_landable;         //!< what LandNext is to return
 };
 
 } // namespace ns3::allreduce

@@ -89,6 +89,15 @@ class WorkloadList
     Workload Get(std::size_t index) const;
 
     /**
+     * @param index below GetSize()
+     * @return the chunk that the workload moves
+     */
+    ChunkId GetChunk(std::size_t index) const
+    {
+        return m_entries[index].chunk;
+    }
+
+    /**
      * Append a copy of a workload, which must not lie in this list.
      *
      * @param workload the workload

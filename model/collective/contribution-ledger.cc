@@ -4,8 +4,10 @@
 
 #include "contribution-ledger.h"
 
+#include "bit-mix.h"
+
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -13,8 +15,14 @@ namespace ns3::allreduce
 namespace
 {
 
-/// The holder of a unit that was merged into another.
-constexpr NodeId NOBODY = ContributionLedger::IN_FLIGHT - 1;
+/// Stands for no unit, and above a server that does not contribute.
+constexpr NodeId NOBODY = UINT32_MAX;
+
+/// From here on, what is above a contribution is the holder of its unit.
+constexpr NodeId FIRST_HOLDER = NodeId{1} << 31;
+
+/// What is above a unit that is in flight.
+constexpr NodeId FLYING = NOBODY - 1;
 
 } // namespace
 
@@ -22,15 +30,17 @@ ContributionLedger::ContributionLedger(const Topology& topology, Collective coll
     : m_topology(&topology),
       m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
-      m_units(m_collective.roots.size() * m_nServers, NOBODY),
-      m_isApart(m_units.size(), false),
+      m_above(m_collective.roots.size() * m_nServers, NOBODY),
+      m_own(m_above.size(), NOBODY),
+      m_isApart(m_above.size(), false),
+      m_nUnits(m_collective.roots.size(), 0),
       m_finals(m_collective.roots.size(), m_nServers),
       m_isFinal(m_collective.roots.size(), false),
       m_isDown(topology.GetNLinks(), false)
 {
     if (m_collective.IsOfAll())
     {
-        m_nMissing = m_units.size();
+        m_nMissing = m_above.size();
     }
     else
     {
@@ -41,21 +51,27 @@ ContributionLedger::ContributionLedger(const Topology& topology, Collective coll
         BeginChunk(chunk);
         NoteIfFinal(chunk);
     }
-    m_holders = m_units;
 }
 
 void
 ContributionLedger::BeginChunk(ChunkId chunk)
 {
-    const auto first = m_units.begin() + GetIndex(chunk, 0);
+    const auto begin = [&](NodeId server) {
+        SetHolder(chunk, server, server);
+        m_own[GetIndex(chunk, server)] = server;
+        ++m_nUnits[chunk];
+    };
     if (m_collective.IsOfAll())
     {
-        std::iota(first, first + m_nServers, 0);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            begin(server);
+        }
         return;
     }
     for (const NodeId server : m_collective.sets[m_collective.contributors[chunk]])
     {
-        first[server] = server;
+        begin(server);
     }
     for (const NodeId server : m_collective.sets[m_collective.receivers[chunk]])
     {
@@ -86,7 +102,7 @@ ContributionLedger::GetCollective() const
 bool
 ContributionLedger::Contributes(ChunkId chunk, NodeId server) const
 {
-    return m_units[GetIndex(chunk, server)] != NOBODY;
+    return m_above[GetIndex(chunk, server)] != NOBODY;
 }
 
 bool
@@ -111,8 +127,38 @@ ContributionLedger::Begin(const Workload& workload)
     {
         TakeUnits(workload, entry);
     }
-    m_underWay.emplace(m_nextEntry, std::move(entry));
-    return m_nextEntry++;
+    if (m_unusedEntries.empty())
+    {
+        m_entries.push_back(std::move(entry));
+        return m_entries.size() - 1;
+    }
+    const EntryId id = m_unusedEntries.back();
+    m_unusedEntries.pop_back();
+    m_entries[id] = std::move(entry);
+    return id;
+}
+
+ContributionLedger::Entry
+ContributionLedger::TakeEntry(EntryId id)
+{
+    m_unusedEntries.push_back(id);
+    return std::move(m_entries[id]);
+}
+
+NodeId
+ContributionLedger::FindUnit(ChunkId chunk, NodeId contributor) const
+{
+    while (m_above[GetIndex(chunk, contributor)] < FIRST_HOLDER)
+    {
+        contributor = m_above[GetIndex(chunk, contributor)];
+    }
+    return contributor;
+}
+
+void
+ContributionLedger::SetHolder(ChunkId chunk, NodeId unit, NodeId holder)
+{
+    m_above[GetIndex(chunk, unit)] = holder == IN_FLIGHT ? FLYING : FIRST_HOLDER + holder;
 }
 
 void
@@ -120,14 +166,31 @@ ContributionLedger::TakeUnits(const Workload& workload, Entry& entry)
 {
     const NodeRange& named = workload.contributors;
     entry.staysApart = !named.empty() && entry.target != m_collective.roots[entry.chunk];
-    for (NodeId unit = 0; unit < m_nServers; ++unit)
-    {
-        NodeId& holder = m_holders[GetIndex(entry.chunk, unit)];
-        if (holder == entry.source && (named.empty() || IsWithin(entry.chunk, unit, named)))
+    const auto isTaken = [&](NodeId unit) {
+        if (!named.empty() && !IsWithin(entry.chunk, unit, named))
         {
-            holder = IN_FLIGHT;
-            entry.units.push_back(unit);
+            return false;
         }
+        SetHolder(entry.chunk, unit, IN_FLIGHT);
+        entry.units.push_back(unit);
+        return true;
+    };
+    NodeId& own = m_own[GetIndex(entry.chunk, entry.source)];
+    if (own != NOBODY && isTaken(own))
+    {
+        own = NOBODY;
+    }
+    const auto apart = m_apart.find(entry.chunk);
+    if (apart != m_apart.end())
+    {
+        std::vector<NodeId>& units = apart->second;
+        units.erase(std::remove_if(units.begin(),
+                                   units.end(),
+                                   [&](NodeId unit) {
+                                       return Find(entry.chunk, unit).holder == entry.source &&
+                                              isTaken(unit);
+                                   }),
+                    units.end());
     }
 }
 
@@ -136,7 +199,7 @@ ContributionLedger::IsWithin(ChunkId chunk, NodeId unit, const NodeRange& contri
 {
     for (NodeId server = 0; server < m_nServers; ++server)
     {
-        if (m_units[GetIndex(chunk, server)] == unit &&
+        if (Contributes(chunk, server) && FindUnit(chunk, server) == unit &&
             std::find(contributors.begin(), contributors.end(), server) == contributors.end())
         {
             return false;
@@ -148,9 +211,7 @@ ContributionLedger::IsWithin(ChunkId chunk, NodeId unit, const NodeRange& contri
 void
 ContributionLedger::End(EntryId id)
 {
-    const auto place = m_underWay.find(id);
-    const Entry entry = std::move(place->second);
-    m_underWay.erase(place);
+    const Entry entry = TakeEntry(id);
     ++m_nEnded;
     if (entry.kind == WorkloadKind::BROADCAST)
     {
@@ -164,20 +225,19 @@ ContributionLedger::End(EntryId id)
     {
         return;
     }
+    NodeId unit = entry.units[0];
     for (std::size_t i = 1; i < entry.units.size(); ++i)
     {
-        Merge(entry.chunk, entry.units[i], entry.units[0]);
+        unit = Merge(entry.chunk, unit, entry.units[i]);
     }
-    Land(entry.chunk, entry.units[0], entry.target, entry.staysApart);
+    Land(entry.chunk, unit, entry.target, entry.staysApart);
     NoteIfFinal(entry.chunk);
 }
 
 void
 ContributionLedger::Abort(EntryId id)
 {
-    const auto place = m_underWay.find(id);
-    const Entry entry = std::move(place->second);
-    m_underWay.erase(place);
+    const Entry entry = TakeEntry(id);
     ++m_nUpsets;
     for (const NodeId unit : entry.units)
     {
@@ -185,26 +245,30 @@ ContributionLedger::Abort(EntryId id)
     }
 }
 
-void
-ContributionLedger::Merge(ChunkId chunk, NodeId from, NodeId into)
+NodeId
+ContributionLedger::Merge(ChunkId chunk, NodeId x, NodeId y)
 {
-    const auto first = m_units.begin() + GetIndex(chunk, 0);
-    std::replace(first, first + m_nServers, from, into);
-    m_holders[GetIndex(chunk, from)] = NOBODY;
+    // By chance, so that no chain of contributions becomes long.
+    const auto [top, other] = MixBits(x) < MixBits(y) ? std::pair(x, y) : std::pair(y, x);
+    m_above[GetIndex(chunk, other)] = top;
+    --m_nUnits[chunk];
+    return top;
 }
 
 void
 ContributionLedger::Land(ChunkId chunk, NodeId unit, NodeId server, bool isApart)
 {
-    for (NodeId other = 0; other < m_nServers && !isApart; ++other)
+    if (isApart)
     {
-        const std::size_t index = GetIndex(chunk, other);
-        if (m_holders[index] == server && !m_isApart[index])
-        {
-            Merge(chunk, other, unit);
-        }
+        m_apart[chunk].push_back(unit);
     }
-    m_holders[GetIndex(chunk, unit)] = server;
+    else
+    {
+        NodeId& own = m_own[GetIndex(chunk, server)];
+        unit = own == NOBODY ? unit : Merge(chunk, unit, own);
+        own = unit;
+    }
+    SetHolder(chunk, unit, server);
     m_isApart[GetIndex(chunk, unit)] = isApart;
 }
 
@@ -218,13 +282,8 @@ ContributionLedger::GiveFinal(ChunkId chunk, NodeId server)
 void
 ContributionLedger::NoteIfFinal(ChunkId chunk)
 {
-    const auto first = m_units.begin() + GetIndex(chunk, 0);
     // The root's unit never moves: if there is only one, it is there.
-    const NodeId unitOfRoot = first[m_collective.roots[chunk]];
-    const bool isOne = std::all_of(first, first + m_nServers, [unitOfRoot](NodeId unit) {
-        return unit == unitOfRoot || unit == NOBODY;
-    });
-    if (isOne)
+    if (m_nUnits[chunk] == 1)
     {
         m_isFinal[chunk] = true;
         GiveFinal(chunk, m_collective.roots[chunk]);
@@ -251,13 +310,13 @@ ContributionLedger::IsLinkUp(LinkId link) const
 std::size_t
 ContributionLedger::GetNInFlight() const
 {
-    return m_underWay.size();
+    return m_entries.size() - m_unusedEntries.size();
 }
 
 bool
 ContributionLedger::IsFresh() const
 {
-    return m_nEnded == 0 && m_underWay.empty() && m_nDown == 0;
+    return m_nEnded == 0 && GetNInFlight() == 0 && m_nDown == 0;
 }
 
 uint64_t
@@ -269,9 +328,11 @@ ContributionLedger::GetNUpsets() const
 ContributionLedger::Whereabouts
 ContributionLedger::Find(ChunkId chunk, NodeId contributor) const
 {
-    const NodeId unit = m_units[GetIndex(chunk, contributor)];
-    const std::size_t index = GetIndex(chunk, unit);
-    return {unit, m_holders[index], m_isApart[index]};
+    const NodeId unit = FindUnit(chunk, contributor);
+    const NodeId holder = m_above[GetIndex(chunk, unit)];
+    return {unit,
+            holder == FLYING ? IN_FLIGHT : holder - FIRST_HOLDER,
+            m_isApart[GetIndex(chunk, unit)]};
 }
 
 bool

@@ -156,29 +156,39 @@ class ContributionLedger
 
     std::size_t GetIndex(ChunkId chunk, NodeId server) const;
     void BeginChunk(ChunkId chunk);
+    /// @return the unit that a contribution is in
+    NodeId FindUnit(ChunkId chunk, NodeId contributor) const;
+    void SetHolder(ChunkId chunk, NodeId unit, NodeId holder);
     bool IsWithin(ChunkId chunk, NodeId unit, const NodeRange& contributors) const;
     void TakeUnits(const Workload& workload, Entry& entry);
-    void Merge(ChunkId chunk, NodeId from, NodeId into);
+    /// @return the unit that two become
+    NodeId Merge(ChunkId chunk, NodeId x, NodeId y);
     void Land(ChunkId chunk, NodeId unit, NodeId server, bool isApart);
     void GiveFinal(ChunkId chunk, NodeId server);
     void NoteIfFinal(ChunkId chunk);
+    /// @return an entry that is over, which may be used again
+    Entry TakeEntry(EntryId id);
 
-    const Topology* m_topology;                    //!< the network
-    Collective m_collective;                       //!< what is to be summed where
-    uint32_t m_nServers;                           //!< number of servers
-    std::vector<NodeId> m_units;                   //!< [chunk][server]: its contribution's unit
-    std::vector<NodeId> m_holders;                 //!< [chunk][unit]: who has it
-    std::vector<bool> m_isApart;                   //!< [chunk][unit]
-    BitMatrix m_finals;                            //!< [chunk][server]: has the final sum
-    std::vector<bool> m_isFinal;                   //!< by chunk
-    BitMatrix m_receivers;                         //!< [chunk][server]; no columns: all are
-    uint64_t m_nMissing{0};                        //!< pairs of receivers without the final sum
-    std::vector<bool> m_isDown;                    //!< by link
-    uint32_t m_nDown{0};                           //!< links that are down
-    uint64_t m_nEnded{0};                          //!< workloads that have arrived
-    uint64_t m_nUpsets{0};                         //!< see GetNUpsets
-    EntryId m_nextEntry{0};                        //!< its name
-    std::unordered_map<EntryId, Entry> m_underWay; //!< workloads that have begun
+    const Topology* m_topology; //!< the network
+    Collective m_collective;    //!< what is to be summed where
+    uint32_t m_nServers;        //!< number of servers
+    // Each unit is a tree of contributions, named by the one at its top.
+    std::vector<NodeId> m_above;    //!< [chunk][server]: what its contribution was merged into; at
+                                    //!< the top: who holds the unit
+    std::vector<NodeId> m_own;      //!< [chunk][server]: the unit it has that merges with others
+    std::vector<bool> m_isApart;    //!< [chunk][unit]
+    std::vector<uint32_t> m_nUnits; //!< by chunk
+    std::unordered_map<ChunkId, std::vector<NodeId>> m_apart; //!< units that servers keep apart
+    BitMatrix m_finals;                   //!< [chunk][server]: has the final sum
+    std::vector<bool> m_isFinal;          //!< by chunk
+    BitMatrix m_receivers;                //!< [chunk][server]; no columns: all are
+    uint64_t m_nMissing{0};               //!< pairs of receivers without the final sum
+    std::vector<bool> m_isDown;           //!< by link
+    uint32_t m_nDown{0};                  //!< links that are down
+    uint64_t m_nEnded{0};                 //!< workloads that have arrived
+    uint64_t m_nUpsets{0};                //!< see GetNUpsets
+    std::vector<Entry> m_entries;         //!< by name: workloads that have begun
+    std::vector<EntryId> m_unusedEntries; //!< names of those that have ended
 };
 
 } // namespace ns3::allreduce

@@ -6,11 +6,13 @@
 
 #include "contribution-ledger.h"
 
+#include "ns3/parallel-for.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <sstream>
-#include <unordered_set>
+#include <tuple>
 
 namespace ns3::allreduce
 {
@@ -28,6 +30,16 @@ struct Place
     {
         return round != other.round ? round < other.round : workload < other.workload;
     }
+};
+
+/// What a workload does, without its path.
+struct Move
+{
+    Place place;       //!< where it stands
+    NodeId source;     //!< the sender
+    NodeId target;     //!< the receiver
+    WorkloadKind kind; //!< merged or copied
+    bool isNamed;      //!< only some contributors are moved
 };
 
 /// The first violation, as far as it is known.
@@ -69,6 +81,18 @@ class FirstViolation
                          static_cast<uint32_t>(m_rounds.size()),
                          std::numeric_limits<uint32_t>::max(),
                          text.str()};
+        }
+    }
+
+    /// Note what another has found, in what comes later for the same workload.
+    void Note(const FirstViolation& later)
+    {
+        const auto getKey = [](const Verdict& verdict) {
+            return std::tuple(verdict.isCorrect, verdict.round, verdict.workload);
+        };
+        if (getKey(later.m_verdict) < getKey(m_verdict))
+        {
+            m_verdict = later.m_verdict;
         }
     }
 
@@ -214,25 +238,23 @@ class ChunkReplay
     }
 
     /// Replay all workloads of a chunk.
-    void Replay(ChunkId chunk, const Place* begin, const Place* end)
+    void Replay(ChunkId chunk, const Move* begin, const Move* end)
     {
         if (begin == end && m_end == RoundsEnd::OPEN)
         {
             return;
         }
         Begin(chunk);
-        const Place* place = begin;
-        while (place != end)
+        const Move* move = begin;
+        while (move != end)
         {
             m_arrivals.clear();
             m_copies.clear();
-            const uint32_t round = place->round;
-            for (; place != end && place->round == round; ++place)
+            const uint32_t round = move->place.round;
+            for (; move != end && move->place.round == round; ++move)
             {
-                const Workload workload = m_rounds[round].Get(place->workload);
-                if (!MayTakePart(workload.GetTarget(), *place) ||
-                    !(workload.kind == WorkloadKind::REDUCE ? SendPartial(workload, *place)
-                                                            : SendFinal(workload, *place)))
+                if (!MayTakePart(move->target, move->place) ||
+                    !(move->kind == WorkloadKind::REDUCE ? SendPartial(*move) : SendFinal(*move)))
                 {
                     return;
                 }
@@ -345,29 +367,28 @@ class ChunkReplay
         return false;
     }
 
-    bool SendPartial(const Workload& workload, Place place)
+    bool SendPartial(const Move& move)
     {
-        const NodeId source = workload.GetSource();
         if (m_isFinal)
         {
-            m_violation.Note(place, "the chunk is final already");
+            m_violation.Note(move.place, "the chunk is final already");
             return false;
         }
-        if (source == m_root)
+        if (move.source == m_root)
         {
-            m_violation.Note(place,
+            m_violation.Note(move.place,
                              "server ",
-                             source,
+                             move.source,
                              " is the chunk's root, the sum is made there");
             return false;
         }
         Sum sum;
-        const bool isGood = workload.contributors.empty() ? TakeAll(source, sum, place)
-                                                          : TakeNamed(workload, sum, place);
+        const bool isGood = move.isNamed ? TakeNamed(move.source, sum, move.place)
+                                         : TakeAll(move.source, sum, move.place);
         if (isGood)
         {
-            sum.isApart = !workload.contributors.empty() && workload.GetTarget() != m_root;
-            m_arrivals.emplace_back(workload.GetTarget(), std::move(sum));
+            sum.isApart = move.isNamed && move.target != m_root;
+            m_arrivals.emplace_back(move.target, std::move(sum));
         }
         return isGood;
     }
@@ -402,13 +423,13 @@ class ChunkReplay
         return true;
     }
 
-    bool TakeNamed(const Workload& workload, Sum& sum, Place place)
+    bool TakeNamed(NodeId source, Sum& sum, Place place)
     {
-        const NodeId source = workload.GetSource();
+        const NodeRange contributors = m_rounds[place.round].Get(place.workload).contributors;
         sum.members.assign((m_nServers + 63) / 64, 0);
         Sum named;
         named.members = sum.members;
-        for (const NodeId contributor : workload.contributors)
+        for (const NodeId contributor : contributors)
         {
             if (contributor >= m_nServers)
             {
@@ -430,7 +451,7 @@ class ChunkReplay
                 sum.Merge(part);
             }
         }
-        for (const NodeId contributor : workload.contributors)
+        for (const NodeId contributor : contributors)
         {
             if (!sum.Has(contributor))
             {
@@ -466,31 +487,30 @@ class ChunkReplay
                          contributor);
     }
 
-    bool SendFinal(const Workload& workload, Place place)
+    bool SendFinal(const Move& move)
     {
-        if (!workload.contributors.empty())
+        if (move.isNamed)
         {
-            m_violation.Note(place, "a broadcast names contributors");
+            m_violation.Note(move.place, "a broadcast names contributors");
             return false;
         }
         if (!m_isFinal)
         {
-            m_violation.Note(place, "broadcast before the sum is final");
+            m_violation.Note(move.place, "broadcast before the sum is final");
             return false;
         }
-        if (!m_hasFinal[workload.GetSource()])
+        if (!m_hasFinal[move.source])
         {
-            m_violation.Note(place, "server ", workload.GetSource(), " has not received the sum");
+            m_violation.Note(move.place, "server ", move.source, " has not received the sum");
             return false;
         }
-        const NodeId target = workload.GetTarget();
-        if (m_hasFinal[target] ||
-            std::find(m_copies.begin(), m_copies.end(), target) != m_copies.end())
+        if (m_hasFinal[move.target] ||
+            std::find(m_copies.begin(), m_copies.end(), move.target) != m_copies.end())
         {
-            m_violation.Note(place, "server ", target, " is sent the sum a second time");
+            m_violation.Note(move.place, "server ", move.target, " is sent the sum a second time");
             return false;
         }
-        m_copies.push_back(target);
+        m_copies.push_back(move.target);
         return true;
     }
 
@@ -573,45 +593,59 @@ class ChunkReplay
     std::vector<NodeId> m_copies;                   //!< servers that the sum reaches in this round
 };
 
-/// The places of all workloads, those of a chunk one after another.
-class PlacesByChunk
+/// The moves of some chunks, those of a chunk one after another.
+class MovesByChunk
 {
   public:
-    PlacesByChunk(RoundRange rounds, std::size_t nChunks)
-        : m_first(nChunks + 1, 0)
+    MovesByChunk(RoundRange rounds, ChunkId firstChunk, ChunkId endChunk)
+        : m_firstChunk(firstChunk),
+          m_first(endChunk - firstChunk + 1, 0)
     {
         ForEach(rounds, [&](ChunkId chunk, Place) { ++m_first[chunk + 1]; });
         std::partial_sum(m_first.begin(), m_first.end(), m_first.begin());
-        m_places.resize(m_first.back());
+        m_moves.resize(m_first.back());
         std::vector<uint64_t> next(m_first.begin(), m_first.end() - 1);
-        ForEach(rounds, [&](ChunkId chunk, Place place) { m_places[next[chunk]++] = place; });
+        ForEach(rounds, [&](ChunkId chunk, Place place) {
+            const Workload workload = rounds[place.round].Get(place.workload);
+            m_moves[next[chunk]++] = {place,
+                                      workload.GetSource(),
+                                      workload.GetTarget(),
+                                      workload.kind,
+                                      !workload.contributors.empty()};
+        });
     }
 
-    const Place* Begin(ChunkId chunk) const
+    const Move* Begin(ChunkId chunk) const
     {
-        return m_places.data() + m_first[chunk];
+        return m_moves.data() + m_first[chunk - m_firstChunk];
     }
 
-    const Place* End(ChunkId chunk) const
+    const Move* End(ChunkId chunk) const
     {
-        return m_places.data() + m_first[chunk + 1];
+        return m_moves.data() + m_first[chunk - m_firstChunk + 1];
     }
 
   private:
+    /// Call with the number of the chunk among these, and its place.
     template <typename Call>
-    static void ForEach(RoundRange rounds, Call call)
+    void ForEach(RoundRange rounds, Call call) const
     {
         for (uint32_t round = 0; round < rounds.size(); ++round)
         {
             for (uint32_t i = 0; i < rounds[round].GetSize(); ++i)
             {
-                call(rounds[round].Get(i).chunk, Place{round, i});
+                const ChunkId chunk = rounds[round].GetChunk(i) - m_firstChunk;
+                if (chunk < m_first.size() - 1)
+                {
+                    call(chunk, Place{round, i});
+                }
             }
         }
     }
 
-    std::vector<uint64_t> m_first; //!< by chunk: index of its first place
-    std::vector<Place> m_places;   //!< the places
+    ChunkId m_firstChunk;          //!< the first of these chunks
+    std::vector<uint64_t> m_first; //!< by chunk: index of its first move
+    std::vector<Move> m_moves;     //!< the moves
 };
 
 /// @return whether every workload's chunk has a root
@@ -622,7 +656,7 @@ CheckChunks(RoundRange rounds, std::size_t nChunks, FirstViolation& violation)
     {
         for (uint32_t i = 0; i < rounds[round].GetSize(); ++i)
         {
-            if (rounds[round].Get(i).chunk >= nChunks)
+            if (rounds[round].GetChunk(i) >= nChunks)
             {
                 violation.Note({round, i}, "there are only ", nChunks, " chunks");
                 return false;
@@ -630,6 +664,77 @@ CheckChunks(RoundRange rounds, std::size_t nChunks, FirstViolation& violation)
         }
     }
     return true;
+}
+
+/// A part of what is to be verified: [first, end).
+struct Part
+{
+    uint32_t first; //!< where it begins
+    uint32_t end;   //!< where it ends
+};
+
+/**
+ * Verify parts at once, on all cores where there is much to do.
+ *
+ * @param nItems how many rounds or chunks there are
+ * @param nWorkloads how many workloads they have
+ * @param [in,out] violation where violations go
+ * @param verify gets a part and where its violations go
+ */
+template <typename Verify>
+void
+VerifyParts(uint32_t nItems, uint64_t nWorkloads, FirstViolation& violation, const Verify& verify)
+{
+    constexpr uint64_t WORTH_A_THREAD = 250'000; // workloads
+    constexpr uint64_t MOST_PARTS = 8;           // A part of the chunks looks through all rounds.
+    const uint64_t nParts =
+        std::min<uint64_t>(nItems,
+                           std::clamp<uint64_t>(nWorkloads / WORTH_A_THREAD, 1, MOST_PARTS));
+    std::vector<FirstViolation> found(nParts, violation);
+    RunParallel(nParts, [&](uint32_t i) {
+        const auto getBegin = [&](uint64_t part) { return uint32_t(nItems * part / nParts); };
+        verify(Part{getBegin(i), getBegin(i + 1)}, found[i]);
+    });
+    for (const FirstViolation& part : found)
+    {
+        violation.Note(part);
+    }
+}
+
+/// Checks the paths of all rounds.
+void
+CheckPaths(const ContributionLedger& start,
+           RoundRange rounds,
+           uint64_t nWorkloads,
+           FirstViolation& violation)
+{
+    VerifyParts(rounds.size(), nWorkloads, violation, [&](Part part, FirstViolation& found) {
+        PathChecker paths(start, found);
+        uint32_t round = part.first;
+        while (round < part.end && paths.Check(rounds[round], round))
+        {
+            ++round;
+        }
+    });
+}
+
+/// Replays all chunks.
+void
+ReplayChunks(const ContributionLedger& start,
+             RoundRange rounds,
+             RoundsEnd end,
+             uint64_t nWorkloads,
+             FirstViolation& violation)
+{
+    const uint32_t nChunks = start.GetCollective().GetNChunks();
+    VerifyParts(nChunks, nWorkloads, violation, [&](Part part, FirstViolation& found) {
+        const MovesByChunk moves(rounds, part.first, part.end);
+        ChunkReplay replay(start, rounds, end, found);
+        for (ChunkId chunk = part.first; chunk < part.end; ++chunk)
+        {
+            replay.Replay(chunk, moves.Begin(chunk), moves.End(chunk));
+        }
+    });
 }
 
 } // namespace
@@ -643,24 +748,19 @@ Verify(const ContributionLedger& start, RoundRange rounds, RoundsEnd end)
         violation.NoteAtEnd(start.GetNInFlight(), " workloads were in flight at the start");
         return violation.Get();
     }
-    const std::size_t nChunks = start.GetCollective().GetNChunks();
-    if (!CheckChunks(rounds, nChunks, violation))
+    if (!CheckChunks(rounds, start.GetCollective().GetNChunks(), violation))
     {
         return violation.Get();
     }
-    PathChecker paths(start, violation);
-    for (uint32_t round = 0; round < rounds.size(); ++round)
+    uint64_t nWorkloads = 0;
+    for (const WorkloadList& round : rounds)
     {
-        if (!paths.Check(rounds[round], round))
-        {
-            return violation.Get();
-        }
+        nWorkloads += round.GetSize();
     }
-    const PlacesByChunk places(rounds, nChunks);
-    ChunkReplay replay(start, rounds, end, violation);
-    for (ChunkId chunk = 0; chunk < nChunks; ++chunk)
+    CheckPaths(start, rounds, nWorkloads, violation);
+    if (violation.Get().isCorrect)
     {
-        replay.Replay(chunk, places.Begin(chunk), places.End(chunk));
+        ReplayChunks(start, rounds, end, nWorkloads, violation);
     }
     return violation.Get();
 }

@@ -14,6 +14,9 @@ NS_OBJECT_ENSURE_REGISTERED(AllReduceScheduler);
 namespace
 {
 
+/// How many workloads ahead memory is fetched.
+constexpr std::size_t LOOK_AHEAD = 8;
+
 /// Lets a scheduler say how far it has come, as long as somebody listens.
 class ProgressGuard
 {
@@ -101,6 +104,10 @@ Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress
         }
         for (std::size_t i = 0; i < round.GetSize(); ++i)
         {
+            if (i + LOOK_AHEAD < round.GetSize())
+            {
+                state.Prefetch(round.Get(i + LOOK_AHEAD));
+            }
             const Workload workload = round.Get(i);
             if (!state.TryStart(workload))
             {

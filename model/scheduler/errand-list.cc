@@ -4,9 +4,11 @@
 
 #include "errand-list.h"
 
+#include "ns3/allreduce-error.h"
 #include "ns3/topology-metrics.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <tuple>
@@ -64,8 +66,10 @@ ErrandList::ErrandList(const AllReduceState& state,
       m_hops(state.GetTopology(), preferred)
 {
     const std::size_t nErrands = std::size_t{2} * (m_nServers - 1) * trees.size();
-    m_errands.reserve(nErrands);
+    m_urgencies.reserve(nErrands);
     m_ways.reserve(nErrands);
+    m_firstHops.reserve(nErrands + 1);
+    m_firstHops.push_back(0);
     for (ChunkId chunk = 0; chunk < trees.size(); ++chunk)
     {
         AddTree(chunk, trees[chunk]);
@@ -84,35 +88,43 @@ ErrandList::AddTree(ChunkId chunk, const FlowTree& tree)
         {
             // First what is deep in its tree on the way up and what is high on the way down: most
             // others wait for it.
-            Add(chunk,
-                WorkloadKind::REDUCE,
-                server,
-                tree.reduceTo[server],
-                m_nServers - up[server]);
-            Add(chunk,
-                WorkloadKind::BROADCAST,
-                tree.broadcastFrom[server],
-                server,
-                m_nServers + down[server]);
+            Add(server, tree.reduceTo[server], m_nServers - up[server]);
+            Add(tree.broadcastFrom[server], server, m_nServers + down[server]);
         }
     }
 }
 
 void
-ErrandList::Add(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to, uint32_t urgency)
+ErrandList::Add(NodeId from, NodeId to, uint32_t urgency)
 {
-    Errand errand{};
-    errand.chunk = chunk;
-    errand.kind = kind;
-    errand.urgency = urgency;
-    errand.firstHop = m_ways.size();
+    m_urgencies.push_back(urgency);
     m_hops.AppendWay(from, to, m_ways);
-    errand.nHops = m_ways.size() - errand.firstHop;
+    const std::size_t nHops = m_ways.size() - m_firstHops.back();
+    if (nHops > std::numeric_limits<uint16_t>::max() ||
+        m_ways.size() > std::numeric_limits<uint32_t>::max())
+    {
+        FailInput("flow-trees with ",
+                  m_ways.size(),
+                  " hops or more, ",
+                  nHops,
+                  " of them from server ",
+                  from,
+                  " to ",
+                  to,
+                  ", are too large: expected at most 2^32 - 1 hops, 65535 on a way");
+    }
+    m_firstHops.push_back(m_ways.size());
+}
+
+uint32_t
+ErrandList::CountLinks(const Errand& errand) const
+{
+    uint32_t nLinks = 0;
     for (uint32_t i = 0; i < errand.nHops; ++i)
     {
-        errand.nLinks += GetHop(errand, i).nLinks;
+        nLinks += GetHop(errand.firstHop + i).nLinks;
     }
-    m_errands.push_back(errand);
+    return nLinks;
 }
 
 ErrandId
@@ -125,20 +137,21 @@ std::vector<ErrandId>
 ErrandList::Sort(const ErrandOrder& order) const
 {
     std::vector<uint32_t> first(2 * m_nServers + 1, 0); // by urgency, which is less than 2 n
-    for (const Errand& errand : m_errands)
+    for (const uint32_t urgency : m_urgencies)
     {
-        ++first[errand.urgency + 1];
+        ++first[urgency + 1];
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
     std::mt19937_64 random(order.seed);
-    std::vector<SortKey> keys(m_errands.size());
+    std::vector<SortKey> keys(GetSize());
     std::vector<uint32_t> next = first;
-    for (ErrandId id = 0; id < m_errands.size(); ++id)
+    for (ErrandId id = 0; id < GetSize(); ++id)
     {
-        const Errand& errand = m_errands[id];
-        const NodeId from = GetHop(errand, 0).from;
-        keys[next[errand.urgency]++] = {
-            order.isLongestFirst ? ~errand.nLinks : errand.nLinks,
+        const Errand errand = Get(id);
+        const NodeId from = GetHop(errand.firstHop).from;
+        const uint32_t nLinks = CountLinks(errand);
+        keys[next[m_urgencies[id]]++] = {
+            order.isLongestFirst ? ~nLinks : nLinks,
             id,
             order.seed == 0 ? (from + m_nServers - m_roots[errand.chunk]) % m_nServers : random()};
     }

@@ -24,11 +24,9 @@ using ErrandId = uint32_t;
 struct Errand
 {
     ChunkId chunk;     //!< the chunk
-    uint32_t urgency;  //!< the least urgent has the largest number
-    uint32_t nLinks;   //!< links that the way takes at least
-    uint32_t nHops;    //!< workloads that the way takes
-    uint64_t firstHop; //!< index of the way's first hop in the list's hops
     WorkloadKind kind; //!< up or down the tree
+    uint16_t nHops;    //!< workloads that the way takes
+    uint32_t firstHop; //!< index of the way's first hop in the list's hops
 };
 
 /// @ingroup allreduce
@@ -53,6 +51,7 @@ class ErrandList
      * @param state the beginning of an AllReduce
      * @param trees a tree for each chunk
      * @param preferred paths to be tried first, which must outlive the list
+     * @throws InputError if there is no way, or more of them than can be named
      */
     ErrandList(const AllReduceState& state,
                const std::vector<FlowTree>& trees,
@@ -61,31 +60,40 @@ class ErrandList
     /// @return the number of errands
     std::size_t GetSize() const
     {
-        return m_errands.size();
+        return m_urgencies.size();
+    }
+
+    /// @return up or down the tree @param errand an errand's name
+    static WorkloadKind GetKind(ErrandId errand)
+    {
+        return errand % 2 == 0 ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST;
     }
 
     /// @return the errand @param errand its name
-    const Errand& Get(ErrandId errand) const
+    Errand Get(ErrandId errand) const
     {
-        return m_errands[errand];
+        return {errand / (2 * (m_nServers - 1)),
+                GetKind(errand),
+                static_cast<uint16_t>(m_firstHops[errand + 1] - m_firstHops[errand]),
+                m_firstHops[errand]};
     }
 
-    /// @return a hop of an errand's way @param errand the errand @param number of the hop
-    HopId GetHopId(const Errand& errand, uint32_t number) const
+    /// @return a hop of a way @param place its index in the list's hops
+    HopId GetHopId(uint32_t place) const
     {
-        return m_ways[errand.firstHop + number];
+        return m_ways[place];
     }
 
-    /// @return a hop of an errand's way @param errand the errand @param number of the hop
-    const Hop& GetHop(const Errand& errand, uint32_t number) const
+    /// @return a hop of a way @param place its index in the list's hops
+    const Hop& GetHop(uint32_t place) const
     {
-        return m_hops.Get(GetHopId(errand, number));
+        return m_hops.Get(m_ways[place]);
     }
 
     /// @return where an errand's way ends @param errand the errand
     NodeId GetEnd(const Errand& errand) const
     {
-        return GetHop(errand, errand.nHops - 1).to;
+        return GetHop(errand.firstHop + errand.nHops - 1).to;
     }
 
     /**
@@ -115,13 +123,17 @@ class ErrandList
 
   private:
     void AddTree(ChunkId chunk, const FlowTree& tree);
-    void Add(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to, uint32_t urgency);
+    void Add(NodeId from, NodeId to, uint32_t urgency);
+    /// @return links that a way takes at least
+    uint32_t CountLinks(const Errand& errand) const;
 
-    std::vector<NodeId> m_roots;   //!< by chunk
-    uint32_t m_nServers;           //!< number of servers
-    HopTable m_hops;               //!< of all ways
-    std::vector<Errand> m_errands; //!< by chunk and server, the reduce before the broadcast
-    std::vector<HopId> m_ways;     //!< the hops of all errands, one errand after another
+    // Errands are in the order of chunks and servers, the reduce before the broadcast.
+    std::vector<NodeId> m_roots;       //!< by chunk
+    uint32_t m_nServers;               //!< number of servers
+    HopTable m_hops;                   //!< of all ways
+    std::vector<uint32_t> m_urgencies; //!< by errand: the least urgent has the largest number
+    std::vector<HopId> m_ways;         //!< the hops of all errands, one errand after another
+    std::vector<uint32_t> m_firstHops; //!< by errand: where its way begins; at last, the end
 };
 
 } // namespace ns3::allreduce

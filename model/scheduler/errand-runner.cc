@@ -13,6 +13,14 @@
 namespace ns3::allreduce
 {
 
+namespace
+{
+
+/// How many errands ahead memory is fetched: where there are many, nearly every look is a miss.
+constexpr int PREFETCH_DISTANCE = 8;
+
+} // namespace
+
 ErrandRunner::ErrandRunner(const AllReduceState& state,
                            const std::vector<FlowTree>& trees,
                            const PreferredPaths& preferred)
@@ -22,7 +30,6 @@ ErrandRunner::ErrandRunner(const AllReduceState& state,
       m_state(state)
 {
     CountPorts();
-    ListChildren();
 }
 
 std::size_t
@@ -72,8 +79,9 @@ ErrandRunner::GetRank(ErrandId errand) const
     {
         return 0;
     }
-    return m_progress[errand].nDone == 0 ? m_hopRanks[m_errands.GetHopId(m_errands.Get(errand), 0)]
-                                         : m_ownRanks[errand];
+    const Progress& progress = m_progress[errand];
+    return progress.nDone == 0 ? m_hopRanks[m_errands.GetHopId(progress.firstHop)]
+                               : m_ownRanks[errand];
 }
 
 bool
@@ -92,7 +100,7 @@ ErrandRunner::Head
 ErrandRunner::MakeHead(HopId hop) const
 {
     const Ticket& first = m_queues[hop].front();
-    return {GetRank(first.errand), first.place, hop};
+    return {{GetRank(first.errand), first.place, first.errand}, hop};
 }
 
 void
@@ -111,34 +119,10 @@ ErrandRunner::CountPorts()
 }
 
 void
-ErrandRunner::ListChildren()
-{
-    m_spots.assign(m_trees.size() * m_nServers, {0, NO_ERRAND, NO_ERRAND, NO_ERRAND});
-    m_nextChild.assign(m_errands.GetSize(), NO_ERRAND);
-    for (ErrandId id = 0; id < m_errands.GetSize(); ++id)
-    {
-        const Errand& errand = m_errands.Get(id);
-        if (errand.kind == WorkloadKind::REDUCE)
-        {
-            ++GetSpot(errand.chunk, m_errands.GetEnd(errand)).nPending;
-        }
-        else
-        {
-            ErrandId& first = GetSpot(errand.chunk, m_errands.GetHop(errand, 0).from).firstChild;
-            m_nextChild[id] = std::exchange(first, id);
-        }
-    }
-    m_firstSpots = m_spots;
-}
-
-void
 ErrandRunner::Begin(const ErrandOrder& order)
 {
     m_detour = order.detour;
     m_isBusiestFirst = order.isBusiestFirst;
-    m_order = m_errands.Sort(order);
-    m_progress.resize(m_order.size());
-    m_spots = m_firstSpots;
     m_isReleased.assign(m_trees.size(), false);
     m_queues.assign(m_errands.GetHops().GetSize(), {});
     m_changedHops.clear();
@@ -149,12 +133,11 @@ ErrandRunner::Begin(const ErrandOrder& order)
     m_underWay.clear();
     m_load.assign(m_isBusiestFirst ? m_state.GetTopology().GetNDirectedLinks() : 0, 0);
     m_hopRanks.assign(m_isBusiestFirst ? m_queues.size() : 0, 0);
-    m_ownRanks.assign(m_isBusiestFirst ? m_order.size() : 0, 0);
-    for (Place place = 0; place < m_order.size(); ++place)
+    m_ownRanks.assign(m_isBusiestFirst ? m_errands.GetSize() : 0, 0);
+    BeginProgress(m_errands.Sort(order));
+    for (ErrandId id = 0; id < m_errands.GetSize(); ++id)
     {
-        const HopId first = m_errands.GetHopId(m_errands.Get(m_order[place]), 0);
-        m_progress[m_order[place]] = {place, 0, first, NO_ERRAND};
-        BeginErrand(m_order[place]);
+        BeginErrand(id);
     }
     for (ChunkId chunk = 0; chunk < m_trees.size(); ++chunk)
     {
@@ -163,28 +146,61 @@ ErrandRunner::Begin(const ErrandOrder& order)
 }
 
 void
+ErrandRunner::BeginProgress(const std::vector<ErrandId>& order)
+{
+    m_spots.assign(m_trees.size() * m_nServers, {0, NO_ERRAND, NO_ERRAND, NO_ERRAND});
+    m_progress.resize(m_errands.GetSize());
+    for (ErrandId id = 0; id < m_errands.GetSize(); ++id)
+    {
+        const Errand errand = m_errands.Get(id);
+        Progress progress{};
+        progress.chunk = errand.chunk;
+        progress.hop = m_errands.GetHopId(errand.firstHop);
+        progress.firstHop = errand.firstHop;
+        progress.nHops = errand.nHops;
+        progress.end = m_errands.GetEnd(errand);
+        progress.nextInList = NO_ERRAND;
+        if (errand.kind == WorkloadKind::REDUCE)
+        {
+            ++GetSpot(errand.chunk, progress.end).nPending;
+        }
+        else
+        {
+            ErrandId& first =
+                GetSpot(errand.chunk, m_errands.GetHop(errand.firstHop).from).firstChild;
+            progress.nextChild = std::exchange(first, id);
+        }
+        m_progress[id] = progress;
+    }
+    for (Place place = 0; place < order.size(); ++place)
+    {
+        m_progress[order[place]].place = place;
+    }
+}
+
+void
 ErrandRunner::BeginErrand(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
-    if (errand.kind == WorkloadKind::BROADCAST)
+    Progress& progress = m_progress[id];
+    if (ErrandList::GetKind(id) == WorkloadKind::BROADCAST)
     {
         ExpectCopy(id);
     }
-    else if (m_state.IsFinal(errand.chunk))
+    else if (m_state.IsFinal(progress.chunk))
     {
-        m_progress[id].hop = NO_HOP;
+        progress.hop = NO_HOP;
         return;
     }
-    else if (!m_trees[errand.chunk].isMerging ||
-             GetSpot(errand.chunk, m_errands.GetHop(errand, 0).from).nPending == 0)
+    else if (!m_trees[progress.chunk].isMerging ||
+             GetSpot(progress.chunk, m_errands.GetHop(progress.firstHop).from).nPending == 0)
     {
         Enqueue(id);
     }
     if (m_isBusiestFirst)
     {
-        for (uint32_t hop = 0; hop < errand.nHops; ++hop)
+        for (uint32_t i = 0; i < progress.nHops; ++i)
         {
-            AddLoad(m_errands.GetHopId(errand, hop), 1);
+            AddLoad(m_errands.GetHopId(progress.firstHop + i), 1);
         }
     }
 }
@@ -295,6 +311,10 @@ ErrandRunner::MoveAll(WorkloadList& round)
         HopId hop = NO_HOP;
         if (m_newHeads.empty() || (next != m_heads.cend() && *next < m_newHeads.front()))
         {
+            if (m_heads.cend() - next > PREFETCH_DISTANCE)
+            {
+                __builtin_prefetch(&m_progress[next[PREFETCH_DISTANCE].errand]);
+            }
             hop = next++->hop;
         }
         else
@@ -350,26 +370,26 @@ ErrandRunner::MoveFirst(HopId id, WorkloadList& round)
 bool
 ErrandRunner::HasData(ErrandId id) const
 {
-    const Errand& errand = m_errands.Get(id);
+    const ChunkId chunk = m_progress[id].chunk;
     const Hop& hop = m_errands.GetHops().Get(m_progress[id].hop);
-    if (errand.kind == WorkloadKind::BROADCAST)
+    if (ErrandList::GetKind(id) == WorkloadKind::BROADCAST)
     {
-        return m_state.GetFinals().Test(hop.from, errand.chunk) &&
-               !m_state.GetExpected().Test(hop.to, errand.chunk);
+        return m_state.GetFinals().Test(hop.from, chunk) &&
+               !m_state.GetExpected().Test(hop.to, chunk);
     }
-    return m_state.GetPartials().Test(hop.from, errand.chunk);
+    return m_state.GetPartials().Test(hop.from, chunk);
 }
 
 void
 ErrandRunner::Start(ErrandId id, WorkloadList& round)
 {
-    const Errand& errand = m_errands.Get(id);
-    const NodeId contributor = m_errands.GetHop(errand, 0).from;
+    const Progress& progress = m_progress[id];
+    const NodeId contributor = m_errands.GetHop(progress.firstHop).from;
     Workload workload;
-    workload.chunk = errand.chunk;
-    workload.kind = errand.kind;
+    workload.chunk = progress.chunk;
+    workload.kind = ErrandList::GetKind(id);
     workload.path = {m_path.data(), m_path.data() + m_path.size()};
-    if (errand.kind == WorkloadKind::REDUCE && !m_trees[errand.chunk].isMerging)
+    if (workload.kind == WorkloadKind::REDUCE && !m_trees[progress.chunk].isMerging)
     {
         workload.contributors = {&contributor, &contributor + 1};
     }
@@ -422,19 +442,21 @@ ErrandRunner::NoteMoves()
         Check(id);
     }
     m_laterChecks.clear();
-    for (const ErrandId id : m_moved)
+    for (std::size_t i = 0; i < m_moved.size(); ++i)
     {
-        const Errand& errand = m_errands.Get(id);
-        if (errand.kind == WorkloadKind::REDUCE)
+        PrefetchEffects(i + PREFETCH_DISTANCE);
+        const ErrandId id = m_moved[i];
+        const Progress& progress = m_progress[id];
+        if (ErrandList::GetKind(id) == WorkloadKind::REDUCE)
         {
             NoteReduce(id);
-            ReleaseIfFinal(errand.chunk);
+            ReleaseIfFinal(progress.chunk);
         }
         else
         {
-            const NodeId server = m_errands.GetHops().Get(m_progress[id].hop).to;
-            m_arrivals.push_back({errand.chunk, server});
-            EnqueueChildren(errand.chunk, server);
+            const NodeId server = m_errands.GetHops().Get(progress.hop).to;
+            m_arrivals.push_back({progress.chunk, server});
+            EnqueueChildren(progress.chunk, server);
         }
     }
     m_moved.clear();
@@ -443,6 +465,27 @@ ErrandRunner::NoteMoves()
         SkipHopsTo(chunk, server);
     }
     m_arrivals.clear();
+}
+
+void
+ErrandRunner::PrefetchEffects(std::size_t move) const
+{
+    // First where the data has come to, and somewhat later the errand that waits for it there.
+    if (move + PREFETCH_DISTANCE < m_moved.size())
+    {
+        const Progress& later = m_progress[m_moved[move + PREFETCH_DISTANCE]];
+        __builtin_prefetch(&GetSpot(later.chunk, later.end));
+    }
+    if (move < m_moved.size())
+    {
+        const Progress& progress = m_progress[m_moved[move]];
+        const bool isReduce = ErrandList::GetKind(m_moved[move]) == WorkloadKind::REDUCE;
+        const bool isAtRoot = progress.end == m_state.GetRoots()[progress.chunk];
+        const ErrandId next = isReduce && !isAtRoot
+                                  ? m_errands.GetReduce(progress.chunk, progress.end)
+                                  : GetSpot(progress.chunk, progress.end).firstChild;
+        __builtin_prefetch(&m_progress[next == NO_ERRAND ? 0 : next]);
+    }
 }
 
 void
@@ -460,8 +503,10 @@ ErrandRunner::ReleaseIfFinal(ChunkId chunk)
 void
 ErrandRunner::EnqueueChildren(ChunkId chunk, NodeId server)
 {
-    for (ErrandId id = GetSpot(chunk, server).firstChild; id != NO_ERRAND; id = m_nextChild[id])
+    ErrandId next = NO_ERRAND;
+    for (ErrandId id = GetSpot(chunk, server).firstChild; id != NO_ERRAND; id = next)
     {
+        next = m_progress[id].nextChild;
         if (m_progress[id].nDone == 0)
         {
             Enqueue(id);
@@ -472,11 +517,9 @@ ErrandRunner::EnqueueChildren(ChunkId chunk, NodeId server)
 void
 ErrandRunner::ExpectCopy(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
-    const NodeId server = m_errands.GetHops().Get(m_progress[id].hop).to;
-    ErrandId& first = GetSpot(errand.chunk, server).firstComing;
-    m_progress[id].nextInList = first;
-    first = id;
+    Progress& progress = m_progress[id];
+    const NodeId server = m_errands.GetHops().Get(progress.hop).to;
+    progress.nextInList = std::exchange(GetSpot(progress.chunk, server).firstComing, id);
 }
 
 void
@@ -494,7 +537,7 @@ ErrandRunner::SkipHopsTo(ChunkId chunk, NodeId server)
 void
 ErrandRunner::SkipHops(ErrandId id)
 {
-    const ChunkId chunk = m_errands.Get(id).chunk;
+    const ChunkId chunk = m_progress[id].chunk;
     const HopId& hop = m_progress[id].hop;
     while (hop != NO_HOP && m_state.GetFinals().Test(m_errands.GetHops().Get(hop).to, chunk))
     {
@@ -510,7 +553,6 @@ ErrandRunner::SkipHops(ErrandId id)
 void
 ErrandRunner::Advance(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
     Progress& progress = m_progress[id];
     if (m_isBusiestFirst)
     {
@@ -522,8 +564,9 @@ ErrandRunner::Advance(ErrandId id)
         }
     }
     ++progress.nDone;
-    progress.hop =
-        progress.nDone < errand.nHops ? m_errands.GetHopId(errand, progress.nDone) : NO_HOP;
+    progress.hop = progress.nDone < progress.nHops
+                       ? m_errands.GetHopId(progress.firstHop + progress.nDone)
+                       : NO_HOP;
 }
 
 void
@@ -537,8 +580,8 @@ ErrandRunner::AddLoad(HopId hop, int32_t difference)
 void
 ErrandRunner::NoteReduce(ErrandId id)
 {
-    const ChunkId chunk = m_errands.Get(id).chunk;
     Progress& progress = m_progress[id];
+    const ChunkId chunk = progress.chunk;
     const Hop& hop = m_errands.GetHops().Get(progress.hop);
     Advance(id);
     Check(id);
@@ -559,9 +602,7 @@ ErrandRunner::NoteRelay(ErrandId id, NodeId server)
     Progress& progress = m_progress[id];
     if (progress.hop != NO_HOP)
     {
-        ErrandId& first = GetSpot(m_errands.Get(id).chunk, server).firstRelayed;
-        progress.nextInList = first;
-        first = id;
+        progress.nextInList = std::exchange(GetSpot(progress.chunk, server).firstRelayed, id);
     }
 }
 
@@ -590,63 +631,62 @@ ErrandRunner::CheckOthersAt(ChunkId chunk, NodeId server, ErrandId moved)
 void
 ErrandRunner::Check(ErrandId id)
 {
-    m_checks.emplace_back(GetRank(id), m_progress[id].place);
+    m_checks.push_back({GetRank(id), m_progress[id].place, id});
     std::push_heap(m_checks.begin(), m_checks.end(), std::greater<>());
 }
 
 void
 ErrandRunner::EndReduces()
 {
-    Place last = m_order.size();
+    ErrandId last = NO_ERRAND;
     while (!m_checks.empty())
     {
         std::pop_heap(m_checks.begin(), m_checks.end(), std::greater<>());
-        const Place place = m_checks.back().second;
+        const ErrandId id = m_checks.back().errand;
         m_checks.pop_back();
-        if (place != last && IsReduceOver(m_order[place]))
+        if (id != last && IsReduceOver(id))
         {
-            EndReduce(m_order[place]);
+            EndReduce(id);
         }
-        last = place;
+        last = id;
     }
 }
 
 bool
 ErrandRunner::IsReduceOver(ErrandId id) const
 {
-    const Errand& errand = m_errands.Get(id);
-    const uint32_t nDone = m_progress[id].nDone;
-    if (nDone == errand.nHops)
+    const Progress& progress = m_progress[id];
+    if (progress.nDone == progress.nHops)
     {
         return true;
     }
     // What a relay merged into its own partial sum may have gone on with that; and what passed the
     // root has been collected there.
-    const NodeId here = m_errands.GetHop(errand, nDone).from;
-    const bool waitsForChildren = nDone == 0 && GetSpot(errand.chunk, here).nPending > 0;
-    const bool wasTaken = m_trees[errand.chunk].isMerging && !waitsForChildren &&
-                          !m_state.GetPartials().Test(here, errand.chunk);
-    return wasTaken || here == m_state.GetRoots()[errand.chunk];
+    const ChunkId chunk = progress.chunk;
+    const NodeId here = m_errands.GetHop(progress.firstHop + progress.nDone).from;
+    const bool waitsForChildren = progress.nDone == 0 && GetSpot(chunk, here).nPending > 0;
+    const bool wasTaken =
+        m_trees[chunk].isMerging && !waitsForChildren && !m_state.GetPartials().Test(here, chunk);
+    return wasTaken || here == m_state.GetRoots()[chunk];
 }
 
 void
 ErrandRunner::EndReduce(ErrandId id)
 {
-    const Errand& errand = m_errands.Get(id);
     Progress& progress = m_progress[id];
     progress.hop = NO_HOP;
-    for (uint32_t hop = progress.nDone; m_isBusiestFirst && hop < errand.nHops; ++hop)
+    for (uint32_t i = progress.nDone; m_isBusiestFirst && i < progress.nHops; ++i)
     {
-        AddLoad(m_errands.GetHopId(errand, hop), -1);
+        AddLoad(m_errands.GetHopId(progress.firstHop + i), -1);
     }
-    const NodeId parent = m_errands.GetEnd(errand);
-    const uint32_t nPending = --GetSpot(errand.chunk, parent).nPending;
-    if (nPending > 0 || !m_trees[errand.chunk].isMerging ||
-        parent == m_state.GetRoots()[errand.chunk])
+    const NodeId parent = progress.end;
+    const uint32_t nPending = --GetSpot(progress.chunk, parent).nPending;
+    if (nPending > 0 || !m_trees[progress.chunk].isMerging ||
+        parent == m_state.GetRoots()[progress.chunk])
     {
         return;
     }
-    const ErrandId next = m_errands.GetReduce(errand.chunk, parent);
+    const ErrandId next = m_errands.GetReduce(progress.chunk, parent);
     Enqueue(next);
     // Errands end in their order: one that had its turn ends in the next round.
     if (IsBefore({progress.place, id}, {m_progress[next].place, next}))

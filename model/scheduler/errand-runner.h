@@ -9,6 +9,7 @@
 #include "flow-tree.h"
 
 #include "ns3/allreduce-state.h"
+#include "ns3/huge-page-allocator.h"
 
 #include <cstdint>
 #include <utility>
@@ -59,13 +60,18 @@ class ErrandRunner
     /// A place in the order of errands: smaller is earlier.
     using Place = uint32_t;
 
-    /// How far an errand has come.
+    /// How far an errand has come: all that a step of it looks at, in half a cache line.
     struct Progress
     {
+        ChunkId chunk;       //!< the errand's chunk
         Place place;         //!< in the order
-        uint32_t nDone;      //!< hops done
         HopId hop;           //!< the next hop, or NO_HOP if nothing is left to do
+        uint32_t firstHop;   //!< see Errand
+        uint16_t nHops;      //!< see Errand
+        uint16_t nDone;      //!< hops done
+        NodeId end;          //!< where the way ends
         ErrandId nextInList; //!< the next one of those that wait for the same, or NO_ERRAND
+        ErrandId nextChild;  //!< the next one that begins at the same server, or NO_ERRAND
     };
 
     /// What waits for the data of a chunk at a server.
@@ -84,24 +90,30 @@ class ErrandRunner
         ErrandId errand; //!< the errand
     };
 
-    /// The first errand of a queue.
-    struct Head
+    /// An errand whose turn comes in this round.
+    struct Turn
     {
-        uint32_t rank; //!< by load
-        Place place;   //!< in the order
-        HopId hop;     //!< whose queue it is
+        uint32_t rank;   //!< by load
+        Place place;     //!< in the order
+        ErrandId errand; //!< the errand
 
         /// @return whether it comes before another in the order
-        bool operator<(const Head& other) const
+        bool operator<(const Turn& other) const
         {
             return rank != other.rank ? rank < other.rank : place < other.place;
         }
 
         /// @return whether it comes after another in the order
-        bool operator>(const Head& other) const
+        bool operator>(const Turn& other) const
         {
             return other < *this;
         }
+    };
+
+    /// The first errand of a queue.
+    struct Head : Turn
+    {
+        HopId hop; //!< whose queue it is
     };
 
     static constexpr HopId NO_HOP = ~HopId{0};
@@ -117,8 +129,9 @@ class ErrandRunner
     Head MakeHead(HopId hop) const;
 
     void CountPorts();
-    void ListChildren();
     void Begin(const ErrandOrder& order);
+    /// Say where each errand begins and who waits for it. @param order those that go first first
+    void BeginProgress(const std::vector<ErrandId>& order);
     void BeginErrand(ErrandId id);
 
     WorkloadList MakeRound();
@@ -140,6 +153,8 @@ class ErrandRunner
 
     /// Tell those that a round's workloads have an effect on.
     void NoteMoves();
+    /// Fetch what an errand's move has an effect on into the cache.
+    void PrefetchEffects(std::size_t move) const;
     void ReleaseIfFinal(ChunkId chunk);
     /// A server has the sum: it can send it on.
     void EnqueueChildren(ChunkId chunk, NodeId server);
@@ -166,15 +181,12 @@ class ErrandRunner
     ErrandList m_errands;                 //!< what is to do
     std::vector<uint32_t> m_portsOut;     //!< by server: workloads it can send in a round
     std::vector<uint32_t> m_portsIn;      //!< by server: workloads it can receive in a round
-    std::vector<Spot> m_firstSpots;       //!< [chunk][server]: at the beginning
-    std::vector<Spot> m_spots;            //!< [chunk][server]
-    std::vector<ErrandId> m_nextChild;    //!< by errand: the next one that begins there
+    HugePageVector<Spot> m_spots;         //!< [chunk][server]
 
     AllReduceState m_state;                    //!< how far all has come
     uint32_t m_detour{0};                      //!< see ErrandOrder
     bool m_isBusiestFirst{false};              //!< see ErrandOrder
-    std::vector<ErrandId> m_order;             //!< by place
-    std::vector<Progress> m_progress;          //!< by errand
+    HugePageVector<Progress> m_progress;       //!< by errand
     std::vector<bool> m_isReleased;            //!< by chunk: its broadcasts may begin
     std::vector<uint32_t> m_freeOut;           //!< by server: workloads it can still send
     std::vector<uint32_t> m_freeIn;            //!< by server: workloads it can still receive
@@ -186,7 +198,7 @@ class ErrandRunner
     std::vector<ErrandId> m_setAside; //!< taken from queues, not ready in this round
     std::vector<ErrandId> m_moved;    //!< in this round
     std::vector<std::pair<ChunkId, NodeId>> m_arrivals; //!< sums that servers have anew
-    std::vector<std::pair<uint32_t, Place>> m_checks;   //!< a heap of reduces that may be over
+    std::vector<Turn> m_checks;                         //!< a heap of reduces that may be over
     std::vector<ErrandId> m_laterChecks;                //!< the same, for the next round
     std::vector<uint32_t> m_load;                       //!< by directed link: hops left over it
     std::vector<uint32_t> m_hopRanks; //!< by hop: of errands that have not moved yet

@@ -5,8 +5,9 @@
 #include "greedy-planner.h"
 
 #include "broadcast-progress.h"
-#include "parallel-for.h"
 #include "round-planner.h"
+
+#include "ns3/parallel-for.h"
 
 #include <algorithm>
 #include <array>

@@ -112,8 +112,7 @@ bool
 HopTable::FindPath(HopId name, const AllReduceState& state, uint32_t detour, Path& path)
 {
     const Hop& hop = m_hops[name];
-    if ((hop.out != NO_LINK && state.GetFreeCapacity(hop.out) == 0) ||
-        (hop.in != NO_LINK && state.GetFreeCapacity(hop.in) == 0))
+    if (IsFull(name, state))
     {
         return false;
     }

@@ -98,6 +98,19 @@ class HopTable
     }
 
     /**
+     * @param hop the hop
+     * @param state says which links have room now
+     * @return whether a link that every path has is full: a quick look before FindPath
+     */
+    bool IsFull(HopId hop, const AllReduceState& state) const
+    {
+        const DirectedLinkId out = m_hops[hop].out;
+        const DirectedLinkId in = m_hops[hop].in;
+        return (in != NO_LINK && state.GetFreeCapacity(in) == 0) ||
+               (out != NO_LINK && state.GetFreeCapacity(out) == 0);
+    }
+
+    /**
      * Find a path with room: the preferred one, else a shortest.
      *
      * @param hop the hop

@@ -5,7 +5,6 @@
 #include "shortest-path-broadcast.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/topology-metrics.h"
 
 #include <algorithm>
 #include <numeric>
@@ -84,6 +83,10 @@ ShortestPathBroadcast::NameHops()
             m_receivers[server].hops.push_back(
                 m_hops.FindOrAdd(sender, graph.FindNeighbor(sender, server)));
         }
+        const auto& hops = m_receivers[server].hops;
+        m_receivers[server].hasOneLength = std::all_of(hops.begin(), hops.end(), [&](HopId hop) {
+            return m_hops.Get(hop).nLinks == m_hops.Get(hops.front()).nLinks;
+        });
     }
 }
 
@@ -91,18 +94,18 @@ void
 ShortestPathBroadcast::FindMostLinks()
 {
     m_mostLinks.assign(m_distances.size(), 0);
-    for (NodeId root = 0; root < m_nServers; ++root)
+    for (NodeId server = 0; server < m_nServers; ++server)
     {
-        for (NodeId server = 0; server < m_nServers; ++server)
+        const auto& hops = m_receivers[server].hops;
+        for (NodeId root = 0; root < m_nServers && !m_receivers[server].hasOneLength; ++root)
         {
             // A sender that is no closer to the root may itself wait for this server.
-            const auto& hops = m_receivers[server].hops;
             const auto nearest = std::find_if(hops.begin(), hops.end(), [&](HopId hop) {
                 return GetDistance(root, m_hops.Get(hop).from) < GetDistance(root, server);
             });
             if (nearest != hops.end())
             {
-                m_mostLinks[std::size_t{root} * m_nServers + server] =
+                m_mostLinks[std::size_t{server} * m_nServers + root] =
                     m_hops.Get(*nearest).nLinks + m_detour;
             }
         }
@@ -172,6 +175,12 @@ ShortestPathBroadcast::Receive(NodeId server, uint32_t distance, WorkloadList& r
     std::vector<ChunkId>& ready = m_receivers[server].ready[distance];
     // Chunks that were tried are kept behind those that were not.
     std::size_t nLeft = ready.size();
+    if (nLeft == 0 || !HasRoom(server))
+    {
+        return;
+    }
+    m_openHops = m_receivers[server].hops;
+    DropFullHops();
     for (uint32_t i = 0; i < MOST_TRIES && nLeft > 0 && HasRoom(server); ++i)
     {
         std::swap(ready[m_random() % nLeft], ready[nLeft - 1]);
@@ -180,8 +189,18 @@ ShortestPathBroadcast::Receive(NodeId server, uint32_t distance, WorkloadList& r
         {
             ready[nLeft] = ready.back();
             ready.pop_back();
+            DropFullHops();
         }
     }
+}
+
+void
+ShortestPathBroadcast::DropFullHops()
+{
+    m_openHops.erase(std::remove_if(m_openHops.begin(),
+                                    m_openHops.end(),
+                                    [this](HopId hop) { return m_hops.IsFull(hop, m_state); }),
+                     m_openHops.end());
 }
 
 bool
@@ -198,7 +217,7 @@ ShortestPathBroadcast::Deliver(ChunkId chunk, NodeId server, WorkloadList& round
 {
     const NodeId root = m_state.GetRoots()[chunk];
     const uint32_t mostLinks = GetMostLinks(root, server);
-    for (const HopId id : m_receivers[server].hops)
+    for (const HopId id : m_openHops)
     {
         const Hop& hop = m_hops.Get(id);
         if (hop.nLinks > mostLinks)

@@ -8,6 +8,8 @@
 #include "hop-table.h"
 
 #include "ns3/allreduce-state.h"
+#include "ns3/huge-page-allocator.h"
+#include "ns3/topology-metrics.h"
 
 #include <cstdint>
 #include <random>
@@ -52,22 +54,28 @@ class ShortestPathBroadcast
         std::vector<HopId> hops;                 //!< to it, those with the fewest links first
         std::vector<std::vector<ChunkId>> ready; //!< by distance of the root: what a sender has
         uint32_t nMissing;                       //!< chunks that it does not have
+        bool hasOneLength;                       //!< all hops have as many links
     };
 
     void MeasureDistances();
     void NameHops();
+    /// Fill m_mostLinks, but for receivers whose hops have one length.
     void FindMostLinks();
 
     /// @return how many links a server is away from a root
     uint32_t GetDistance(NodeId root, NodeId server) const
     {
-        return m_distances[std::size_t{root} * m_nServers + server];
+        return m_distances[std::size_t{server} * m_nServers + root];
     }
 
     /// @return how many links a hop to a server may have, for the chunks of a root
     uint32_t GetMostLinks(NodeId root, NodeId server) const
     {
-        return m_mostLinks[std::size_t{root} * m_nServers + server];
+        if (m_receivers[server].hasOneLength)
+        {
+            return UNREACHABLE; // A look at the large table would not tell more.
+        }
+        return m_mostLinks[std::size_t{server} * m_nServers + root];
     }
 
     /// @return whether a server may pass the chunks of a root on to another, if they are near
@@ -82,24 +90,28 @@ class ShortestPathBroadcast
     /// Receive what is this far from its root, as far as there is room.
     void Receive(NodeId server, uint32_t distance, WorkloadList& round);
     bool HasRoom(NodeId server) const;
+    /// Forget open hops whose ends have no room by now.
+    void DropFullHops();
     /// @return whether the delivery could be made in this round
     bool Deliver(ChunkId chunk, NodeId server, WorkloadList& round);
 
-    const Topology& m_topology;                         //!< the network
-    AllReduceState m_state;                             //!< how far all has come
-    uint32_t m_nServers;                                //!< number of servers
-    HopTable m_hops;                                    //!< who can send to whom
-    std::mt19937 m_random;                              //!< decides between equal deliveries
-    uint32_t m_detour;                                  //!< see the constructor
-    bool m_isNearestFirst;                              //!< see the constructor
-    std::vector<uint16_t> m_distances;                  //!< [server][server]: links between them
-    std::vector<uint16_t> m_mostLinks;                  //!< [root][server]: see GetMostLinks
+    const Topology& m_topology; //!< the network
+    AllReduceState m_state;     //!< how far all has come
+    uint32_t m_nServers;        //!< number of servers
+    HopTable m_hops;            //!< who can send to whom
+    std::mt19937 m_random;      //!< decides between equal deliveries
+    uint32_t m_detour;          //!< see the constructor
+    bool m_isNearestFirst;      //!< see the constructor
+    // A receiver looks at many roots in turn: what it needs is in one row.
+    HugePageVector<uint16_t> m_distances;               //!< [server][server]: links between them
+    HugePageVector<uint16_t> m_mostLinks;               //!< [server][root]: see GetMostLinks
     uint32_t m_farthest{0};                             //!< the largest of m_distances
     std::vector<Receiver> m_receivers;                  //!< by server
     std::vector<NodeId> m_order;                        //!< of the receivers in a round
     BitMatrix m_isReady;                                //!< [server][chunk]: is or was in ready
     std::vector<std::pair<ChunkId, NodeId>> m_arrivals; //!< in this round
-    Path m_path;                                        //!< the present path
+    std::vector<HopId> m_openHops; //!< to the present receiver, with room at both ends
+    Path m_path;                   //!< the present path
 };
 
 } // namespace ns3::allreduce
