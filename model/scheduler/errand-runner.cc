@@ -384,13 +384,14 @@ void
 ErrandRunner::Start(ErrandId id, WorkloadList& round)
 {
     const Progress& progress = m_progress[id];
-    const NodeId contributor = m_errands.GetHop(progress.firstHop).from;
+    NodeId contributor = 0;
     Workload workload;
     workload.chunk = progress.chunk;
     workload.kind = ErrandList::GetKind(id);
     workload.path = {m_path.data(), m_path.data() + m_path.size()};
     if (workload.kind == WorkloadKind::REDUCE && !m_trees[progress.chunk].isMerging)
     {
+        contributor = m_errands.GetHop(progress.firstHop).from;
         workload.contributors = {&contributor, &contributor + 1};
     }
     m_state.Start(workload);
@@ -656,14 +657,14 @@ bool
 ErrandRunner::IsReduceOver(ErrandId id) const
 {
     const Progress& progress = m_progress[id];
-    if (progress.nDone == progress.nHops)
+    if (progress.hop == NO_HOP)
     {
-        return true;
+        return progress.nDone == progress.nHops;
     }
     // What a relay merged into its own partial sum may have gone on with that; and what passed the
     // root has been collected there.
     const ChunkId chunk = progress.chunk;
-    const NodeId here = m_errands.GetHop(progress.firstHop + progress.nDone).from;
+    const NodeId here = m_errands.GetHops().Get(progress.hop).from;
     const bool waitsForChildren = progress.nDone == 0 && GetSpot(chunk, here).nPending > 0;
     const bool wasTaken =
         m_trees[chunk].isMerging && !waitsForChildren && !m_state.GetPartials().Test(here, chunk);
