@@ -508,7 +508,6 @@ AllReduceSession::BeginRounds()
     }
     m_isGathering = false;
     m_handedOut(m_firstRound, m_nextRounds);
-    const WorkloadList first = m_nextRounds.front();
     m_isHalted = false;
     ++m_epoch;
     m_dispatcher->Load(std::move(m_nextRounds));
@@ -521,7 +520,7 @@ AllReduceSession::BeginRounds()
     }
     if (UsesMessages() && m_sync == BARRIER)
     {
-        BeginBarrier(first);
+        BeginBarrier(m_dispatcher->GetWorkloads(0));
     }
     BeginWorkloads();
 }
@@ -691,7 +690,9 @@ AllReduceSession::AskScheduler()
 {
     if (m_sync == BARRIER)
     {
-        return {m_prover->AskForRound(*m_scheduler, *m_state, *m_ledger)};
+        std::vector<WorkloadList> rounds;
+        rounds.push_back(m_prover->AskForRound(*m_scheduler, *m_state, *m_ledger));
+        return rounds;
     }
     AllReduceState state = *m_state;
     state.SetLinksShared(false);

@@ -446,13 +446,17 @@ DatagramTransport::FindGapEnd(const Flow& flow) const
 void
 DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
 {
+    if (flow.nAcked == flow.nPackets)
+    {
+        return; // It was known.
+    }
     const TransferId id = flow.transfer.id;
     flow.lastNews = Simulator::Now();
     flow.backoff = 1;
     flow.nAcked = std::max(flow.nAcked, header.sequence);
     if (flow.nAcked == flow.nPackets)
     {
-        Erase(id);
+        End(flow);
         return;
     }
     for (uint32_t sequence = std::max(header.gapBegin, flow.nAcked); sequence < header.gapEnd;
@@ -460,6 +464,7 @@ DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
     {
         NS_LOG_INFO("packet " << sequence << " of transfer " << id << " was lost: sent again");
         SendData(flow, sequence, DatagramHeader::DATA);
+        flow.wasResent = true;
         ++m_nResent;
     }
     if (flow.pacer.IsExpired() && flow.nSent < flow.nPackets)
@@ -479,6 +484,7 @@ DatagramTransport::CheckNews(TransferId id)
         NS_LOG_INFO("transfer " << id << ": nothing heard for " << silence.As(Time::MS)
                                 << ", packet " << flow.nAcked << " is sent again");
         SendData(flow, flow.nAcked, DatagramHeader::PROBE);
+        flow.wasResent = true;
         ++m_nResent;
         flow.backoff = std::min(2 * flow.backoff, MOST_BACKOFF);
         flow.lastNews = Simulator::Now();
@@ -486,6 +492,28 @@ DatagramTransport::CheckNews(TransferId id)
     const Time next =
         std::max(flow.lastNews + flow.timeout * flow.backoff - Simulator::Now(), flow.timeout);
     flow.timer = Simulator::Schedule(next, &DatagramTransport::CheckNews, this, id);
+}
+
+void
+DatagramTransport::End(Flow& flow)
+{
+    if (!flow.wasResent)
+    {
+        Erase(flow.transfer.id);
+        return;
+    }
+    // What was sent twice may be on the way for a while: its receiver, which cannot know that all
+    // has been heard, acknowledges it.
+    flow.pacer.Cancel();
+    flow.timer.Cancel();
+    flow.transfer.payload.reset();
+    const Time now = Simulator::Now();
+    m_ended.emplace_back(now, flow.transfer.id);
+    while (now - m_ended.front().first > GetLongestSilence())
+    {
+        Erase(m_ended.front().second);
+        m_ended.pop_front();
+    }
 }
 
 void
@@ -514,6 +542,7 @@ DatagramTransport::Close()
     {
         Erase(m_flows.begin()->first);
     }
+    m_ended.clear();
 }
 
 std::string

@@ -13,8 +13,10 @@
 #include "ns3/packet.h"
 
 #include <boost/container/small_vector.hpp>
+#include <deque>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -150,6 +152,7 @@ class DatagramTransport : public AllReduceTransport
         uint32_t firstMissing{0};    //!< all before this have arrived
         uint32_t nSeen{0};           //!< one more than the highest number that has arrived
         uint32_t nUnacknowledged{0}; //!< packets since the last acknowledgement
+        bool wasResent{false};       //!< a packet was sent more than once
         Bytes data;                  //!< what has arrived, if it matters
 
         /**
@@ -191,14 +194,17 @@ class DatagramTransport : public AllReduceTransport
     void StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet);
     uint32_t FindGapEnd(const Flow& flow) const;
     void CheckNews(TransferId id);
+    /// The sender knows that all has arrived.
+    void End(Flow& flow);
     void Erase(TransferId id);
     bool IsFromElsewhere(const Flow& flow) const;
 
-    uint32_t m_sessionNumber;                                      //!< see GetSessionNumber
-    uint32_t m_ackEvery{8};                                        //!< attribute AckEvery
-    uint64_t m_nResent{0};                                         //!< packets sent again
-    Time m_longestTimeout;                                         //!< of all flows so far
-    std::unordered_map<DirectedLinkId, Time> m_nextTurns;          //!< by port: see FindTurn
+    uint32_t m_sessionNumber;                             //!< see GetSessionNumber
+    uint32_t m_ackEvery{8};                               //!< attribute AckEvery
+    uint64_t m_nResent{0};                                //!< packets sent again
+    Time m_longestTimeout;                                //!< of all flows so far
+    std::deque<std::pair<Time, TransferId>> m_ended;      //!< flows kept by End, since when
+    std::unordered_map<DirectedLinkId, Time> m_nextTurns; //!< by port: see FindTurn
     std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
 };
 

@@ -418,6 +418,12 @@ WorkloadDispatcher::GetNRounds() const
     return m_rounds.size();
 }
 
+const WorkloadList&
+WorkloadDispatcher::GetWorkloads(uint32_t round) const
+{
+    return m_rounds[round];
+}
+
 uint32_t
 WorkloadDispatcher::GetNBegun(uint32_t round) const
 {

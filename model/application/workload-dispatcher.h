@@ -128,6 +128,12 @@ class WorkloadDispatcher
 
     /**
      * @param round a round
+     * @return its workloads
+     */
+    const WorkloadList& GetWorkloads(uint32_t round) const;
+
+    /**
+     * @param round a round
      * @return how many of its workloads have begun
      */
     uint32_t GetNBegun(uint32_t round) const;

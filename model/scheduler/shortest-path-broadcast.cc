@@ -185,12 +185,32 @@ ShortestPathBroadcast::Receive(NodeId server, uint32_t distance, WorkloadList& r
     {
         std::swap(ready[m_random() % nLeft], ready[nLeft - 1]);
         --nLeft;
+        PrefetchTries(server, ready, nLeft);
         if (Deliver(ready[nLeft], server, round))
         {
             ready[nLeft] = ready.back();
             ready.pop_back();
             DropFullHops();
         }
+    }
+}
+
+void
+ShortestPathBroadcast::PrefetchTries(NodeId server,
+                                     const std::vector<ChunkId>& ready,
+                                     std::size_t nLeft) const
+{
+    if (nLeft < 2)
+    {
+        return;
+    }
+    // The chunk after the next, and for the next, of which it is known, where it may come from.
+    __builtin_prefetch(&ready[m_random.Foresee(1) % (nLeft - 1)]);
+    const NodeId root = m_state.GetRoots()[ready[m_random.Foresee(0) % nLeft]];
+    __builtin_prefetch(&m_distances[std::size_t{server} * m_nServers + root]);
+    for (const HopId hop : m_openHops)
+    {
+        __builtin_prefetch(&m_distances[std::size_t{m_hops.Get(hop).from} * m_nServers + root]);
     }
 }
 

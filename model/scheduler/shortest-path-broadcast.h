@@ -19,6 +19,49 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// The numbers of std::mt19937, the next two of which can be looked at before they are drawn.
+class ForeseeableRandom
+{
+  public:
+    using result_type = std::mt19937::result_type; //!< what the standard asks for
+
+    /// @param seed of std::mt19937
+    explicit ForeseeableRandom(result_type seed)
+        : m_engine(seed),
+          m_next{m_engine(), m_engine()}
+    {
+    }
+
+    /// @return as the standard asks for
+    static constexpr result_type min()
+    {
+        return std::mt19937::min();
+    }
+
+    /// @return as the standard asks for
+    static constexpr result_type max()
+    {
+        return std::mt19937::max();
+    }
+
+    /// @return the next number
+    result_type operator()()
+    {
+        return std::exchange(m_next[0], std::exchange(m_next[1], m_engine()));
+    }
+
+    /// @return a number that will be drawn @param n after how many others: 0 or 1
+    result_type Foresee(uint32_t n) const
+    {
+        return m_next[n];
+    }
+
+  private:
+    std::mt19937 m_engine; //!< makes the numbers
+    result_type m_next[2]; //!< made, and not drawn yet
+};
+
 /**
  * @ingroup allreduce
  *
@@ -90,6 +133,8 @@ class ShortestPathBroadcast
     /// Receive what is this far from its root, as far as there is room.
     void Receive(NodeId server, uint32_t distance, WorkloadList& round);
     bool HasRoom(NodeId server) const;
+    /// Fetch what the next tries look at into the cache. @param nLeft chunks not yet tried
+    void PrefetchTries(NodeId server, const std::vector<ChunkId>& ready, std::size_t nLeft) const;
     /// Forget open hops whose ends have no room by now.
     void DropFullHops();
     /// @return whether the delivery could be made in this round
@@ -99,7 +144,7 @@ class ShortestPathBroadcast
     AllReduceState m_state;     //!< how far all has come
     uint32_t m_nServers;        //!< number of servers
     HopTable m_hops;            //!< who can send to whom
-    std::mt19937 m_random;      //!< decides between equal deliveries
+    ForeseeableRandom m_random; //!< decides between equal deliveries
     uint32_t m_detour;          //!< see the constructor
     bool m_isNearestFirst;      //!< see the constructor
     // A receiver looks at many roots in turn: what it needs is in one row.
