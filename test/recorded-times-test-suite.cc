@@ -86,7 +86,7 @@ const std::vector<Recording> RECORDINGS = {
     {"udp", "bcube:4,1", "no delay", 536358},
     {"udp", "bcube:4,1", "two iterations", 584358},
     {"udp", "fattree:4", "loss", 27603104},
-    {"udp", "fattree:4", "grants", 2885244},
+    {"udp", "fattree:4", "grants", 2886010},
     {"tcp", "bcube:4,1", "barrier", 583584},
     {"tcp", "bcube:4,1", "dependency", 406631},
     {"tcp", "dcell:4,1", "barrier", 553046},
