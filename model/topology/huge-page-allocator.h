@@ -39,7 +39,7 @@ struct HugePageAllocator
         {
             return static_cast<T*>(::operator new(n * sizeof(T)));
         }
-        void* memory = ::operator new(n * sizeof(T), std::align_val_t{HUGE_PAGE});
+        void* memory = ::operator new (n * sizeof(T), std::align_val_t{HUGE_PAGE});
 #ifdef MADV_HUGEPAGE
         madvise(memory, n * sizeof(T), MADV_HUGEPAGE); // A wish: all works without.
 #endif
@@ -55,7 +55,7 @@ struct HugePageAllocator
         }
         else
         {
-            ::operator delete(memory, std::align_val_t{HUGE_PAGE});
+            ::operator delete (memory, std::align_val_t{HUGE_PAGE});
         }
     }
 
