@@ -197,6 +197,41 @@ class CloseToIdealTestCase : public DataCentreTestCase
     }
 };
 
+/// After a failure the result says which network its ideal is of, and has that of the other.
+class IdealAfterFailureTestCase : public DataCentreTestCase
+{
+  public:
+    IdealAfterFailureTestCase()
+        : DataCentreTestCase("the ideal without links that broke")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology whole = ParseTopology("bcube:2,1");
+        const Experiment experiment = MakeExperiment(whole, "greedy", 1 << 20);
+        RunOptions options = MakeOptions("raw", "barrier");
+        const auto unbroken = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(unbroken.downLinks, "", "nothing broke");
+        options.faults.fail = {"0-4@100us", "1-4@100us,1us"};
+        const auto broken = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(broken.failure, "", "one way is left");
+        NS_TEST_EXPECT_MSG_EQ(broken.downLinks, "0-4", "the other link was mended");
+        NS_TEST_EXPECT_MSG_EQ(broken.idealSeconds, unbroken.idealSeconds, "the whole network");
+        std::vector<Link> left = whole.GetLinks();
+        left.erase(left.begin());
+        const IdealTime known =
+            ComputeIdealTime(whole.WithLinks("left", left), experiment.plan.collective, 1 << 20);
+        NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what is left");
+        NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
+        options.faults.fail = {"0-4@100us", "0-6@100us"};
+        NS_TEST_EXPECT_MSG_EQ(RunExperiment(experiment, options).knownIdealSeconds,
+                              0,
+                              "nobody can reach server 0");
+    }
+};
+
 /// The same run twice takes the same time, to the nanosecond.
 class DeterminismTestCase : public TestCase
 {
@@ -974,6 +1009,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);
         AddTestCase(new CloseToIdealTestCase);
+        AddTestCase(new IdealAfterFailureTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new LossTestCase);
         AddTestCase(new PatienceTestCase);

@@ -13,6 +13,7 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/chakra-workload.h"
+#include "ns3/ideal-time.h"
 #include "ns3/nstime.h"
 
 #include <cstdint>
@@ -85,7 +86,7 @@ struct CollectiveSpan
     double ready{0};     //!< when all servers had done what it waited for
     double begin{0};     //!< when it began
     double end{0};       //!< when it was over
-    double ideal{0};     //!< how long the bound at line rate is
+    double ideal{0};     //!< how long it takes at least
     double predicted{0}; //!< how long the flow-level model says it takes
 };
 
@@ -93,7 +94,10 @@ struct CollectiveSpan
 struct ExperimentResult
 {
     std::string failure;               //!< why it failed; "" if it did not
-    double idealSeconds{0};            //!< the bound at line rate
+    IdealTime ideal;                   //!< of the network as it was at first; one size of data only
+    double idealSeconds{0};            //!< the same, or the mean of all sizes
+    double knownIdealSeconds{0};       //!< without the links that are down in the end; 0: unknown
+    std::string downLinks;             //!< those links, as "0-16,1-17"
     double predictedSeconds{0};        //!< by the flow-level model
     double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces

@@ -91,6 +91,9 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     row["planned_rounds"] = experiment.plan.rounds.size();
     row["bound"] = result.boundRounds;
     row["ideal_s"] = result.idealSeconds;
+    row["ideal_bandwidth_s"] = result.ideal.bandwidth;
+    row["ideal_latency_s"] = result.ideal.latency;
+    row["bottleneck"] = result.ideal.GetReason();
     row["predicted_s"] = result.predictedSeconds;
     row["measured_s"] = nullptr;
     row["ratio"] = nullptr;
@@ -131,7 +134,8 @@ GetRunColumns()
             {"replans", "replans", 7},
             {"replanned_by", "replanned by", 12},
             {"events", "events", 9},
-            {"wall_s", "wall s", 7, 2}};
+            {"wall_s", "wall s", 7, 2},
+            {"bottleneck", "bottleneck", 10}};
 }
 
 std::vector<ResultWriter::Column>
@@ -155,7 +159,8 @@ GetCompareColumns()
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replanned_by", "replanned by", 12},
-            {"wall_s", "wall s", 6, 1}};
+            {"wall_s", "wall s", 6, 1},
+            {"bottleneck", "bottleneck", 10}};
 }
 
 nlohmann::ordered_json
@@ -193,6 +198,15 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
     row["replans"] = result.nReplans;
     row["replanned_by"] = result.replannedBy;
     row["aborted"] = result.nAborted;
+    if (!result.downLinks.empty())
+    {
+        row["down_links"] = result.downLinks;
+        row["known_ideal_s"] = nullptr; // not all servers can reach each other
+        if (result.knownIdealSeconds > 0)
+        {
+            row["known_ideal_s"] = result.knownIdealSeconds;
+        }
+    }
     row["control_messages"] = result.nMessages;
     row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     if (result.nLateFaults > 0)
@@ -229,6 +243,19 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     {
         std::cerr << program << ": warning: " << row["late_faults"]
                   << " of the faults were to come after the end" << std::endl;
+    }
+    if (row.contains("down_links"))
+    {
+        std::cerr << program << ": note: ideal and prediction are of the network with all its "
+                  << "links; without " << row["down_links"].get<std::string>() << ", the ideal is ";
+        if (row["known_ideal_s"].is_null())
+        {
+            std::cerr << "not known" << std::endl;
+        }
+        else
+        {
+            std::cerr << row["known_ideal_s"].get<double>() << " s" << std::endl;
+        }
     }
     const auto failure = row.find("failure");
     if (failure == row.end())

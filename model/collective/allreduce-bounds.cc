@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace ns3::allreduce
@@ -136,10 +135,10 @@ MakeHeadTailBound(const Topology& topology,
                  std::back_inserter(sets),
                  [](const std::vector<NodeId>& part) { return part.size() > 1; });
     const HeadTailBound bound = ComputeHeadTailBound(topology, growth, nChunks, sets);
-    std::ostringstream text;
-    text << "the way into " << DescribeServers(bound.servers) << ", of capacity " << bound.width
-         << ", from round " << bound.head << " on";
-    return {"head-tail", bound.rounds, text.str()};
+    return {"head-tail",
+            bound.rounds,
+            DescribeWayInto(topology, bound.servers) + ", from round " +
+                std::to_string(bound.head) + " on"};
 }
 
 LowerBound
@@ -158,35 +157,13 @@ MakeHopBound(const ReduceGrowth& growth, const std::vector<uint64_t>& nChunks)
     return {"hops", rounds, "root " + std::to_string(farthest)};
 }
 
-/// @return what a bound by sides is about
-std::string
-DescribeCut(const Topology& topology, const CutBound& cut)
-{
-    std::ostringstream text;
-    if (cut.nSides > 1)
-    {
-        text << cut.nSides << " parts of the network";
-    }
-    else
-    {
-        std::vector<NodeId> servers;
-        for (NodeId server = 0; server < topology.GetNServers(); ++server)
-        {
-            if (cut.side[server] != NO_SIDE)
-            {
-                servers.push_back(server);
-            }
-        }
-        text << "the border of " << DescribeServers(servers);
-    }
-    text << ": " << cut.crossings << " workloads over a width of " << cut.width;
-    return text.str();
-}
-
 LowerBound
 MakeCutBound(const Topology& topology, const CutBound& cut)
 {
-    return {"cut", (cut.crossings + cut.width - 1) / cut.width, DescribeCut(topology, cut)};
+    return {"cut",
+            (cut.crossings + cut.width - 1) / cut.width,
+            DescribeBottleneck(topology, cut) + ": " + std::to_string(cut.crossings) +
+                " workloads over a capacity of " + std::to_string(cut.width)};
 }
 
 /// @return the hops to the farthest server of a set

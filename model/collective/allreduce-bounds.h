@@ -69,8 +69,9 @@ struct LowerBounds
  *
  * Rounds are whole, so each bound is rounded up.
  *
- * They make no claim about algorithms in which several servers finish the same sum by themselves,
- * such as recursive doubling without a root.
+ * Of algorithms in which several servers finish the same sum by themselves, such as recursive
+ * doubling, only **prices** says something, and the **cut** of an AllReduce of groups: there they
+ * hold, too.
  *
  * @param topology the network
  * @param collective what is to be summed where; roots alone: an AllReduce of all servers
