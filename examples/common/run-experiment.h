@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace ns3::allreduce
 /// What is to be run.
 struct Experiment
 {
-    Topology topology;                 //!< the network
+    Topology topology;                 //!< the actual network, which is simulated
     std::string schedulerName;         //!< who plans
     Ptr<AllReduceScheduler> scheduler; //!< the same
     AllReduceSchedule plan;            //!< what it planned, verified
@@ -35,6 +36,14 @@ struct Experiment
     /// one after another, as the options say.
     std::shared_ptr<const std::vector<ChakraWorkload>> training{};
     GroupShape shape{}; //!< which collective of how many groups
+    /// The announced network, for which is planned and predicted; none: it is the actual one.
+    std::optional<Topology> announced{};
+
+    /// @return the network that the planner was told of
+    const Topology& GetAnnounced() const
+    {
+        return announced ? *announced : topology;
+    }
 };
 
 /// How one direction of a link was used.
@@ -93,8 +102,8 @@ struct CollectiveSpan
 struct ExperimentResult
 {
     std::string failure;               //!< why it failed; "" if it did not
-    double idealSeconds{0};            //!< the bound at line rate
-    double predictedSeconds{0};        //!< by the flow-level model
+    double idealSeconds{0};            //!< the bound at line rate, of the actual network
+    double predictedSeconds{0};        //!< by the flow-level model, for the announced network
     double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces
     uint64_t boundRounds{0};           //!< no schedule takes fewer

@@ -189,18 +189,25 @@ SessionRun::PredictTraining()
 CollectiveSpan
 SessionRun::PredictSize(uint64_t bytes) const
 {
-    const Topology& topology = m_network->GetTopology();
-    const AllReduceSchedule& plan = m_experiment.plan;
     CollectiveSpan span;
-    const uint64_t total = GetTotalBytes(bytes);
-    span.ideal = ComputeIdealTime(topology, plan.collective, total).seconds;
-    span.predicted = PredictSeconds(topology,
-                                    *m_session->GetTransport(),
-                                    m_options.frame,
-                                    plan,
-                                    total,
-                                    m_options.GetSync() == AllReduceSession::BARRIER);
+    // Nothing on the actual network is faster than its ideal; planners know the announced one only.
+    span.ideal = ComputeIdealTime(m_network->GetTopology(),
+                                  m_experiment.plan.collective,
+                                  GetTotalBytes(bytes))
+                     .seconds;
+    span.predicted = PredictOn(m_experiment.GetAnnounced(), bytes);
     return span;
+}
+
+double
+SessionRun::PredictOn(const Topology& topology, uint64_t bytes) const
+{
+    return PredictSeconds(topology,
+                          *m_session->GetTransport(),
+                          m_options.frame,
+                          m_experiment.plan,
+                          GetTotalBytes(bytes),
+                          m_options.GetSync() == AllReduceSession::BARRIER);
 }
 
 /// ns-3's clock holds 292 years; faults and retries need some of them.
@@ -208,7 +215,12 @@ void
 SessionRun::CheckDuration(Time start) const
 {
     constexpr double MOST_SECONDS = 1e8;
-    const double seconds = start.GetSeconds() + m_result.predictedSeconds * GetNAllReduces();
+    double seconds = m_result.predictedSeconds;
+    if (!m_options.faults.slow.empty())
+    {
+        seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
+    }
+    seconds = start.GetSeconds() + seconds * GetNAllReduces();
     if (!(seconds <= MOST_SECONDS))
     {
         FailInput(m_experiment.topology.GetName(),

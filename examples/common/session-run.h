@@ -76,6 +76,7 @@ class SessionRun
     void Predict();
     void PredictTraining();
     CollectiveSpan PredictSize(uint64_t bytes) const;
+    double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CheckDuration(Time start) const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
