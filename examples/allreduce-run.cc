@@ -300,7 +300,7 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
     if (!path.empty() && GetLaunchedRank() == 0)
     {
         OutputFile file("--schedule-out", path);
-        WriteSchedule(experiment.topology, experiment.plan, file.Get());
+        WriteSchedule(experiment.GetAnnounced(), experiment.plan, file.Get());
         file.Finish();
     }
 }
@@ -350,13 +350,14 @@ MakeFromFile(const Options& options, uint64_t bytes)
     {
         FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
     }
-    return {options.run.Apply(file.topology),
+    return {options.run.MakeActual(file.topology),
             path,
             scheduler,
             file.schedule,
             GetLargest(training, bytes),
             training,
-            GetShape(file.schedule.collective, file.topology)};
+            GetShape(file.schedule.collective, file.topology),
+            options.run.MakeAnnounced(file.topology)};
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well

@@ -515,7 +515,7 @@ class BackgroundTestCase : public DataCentreTestCase
         options.faults.background = "0.3";
         options.faults.slow = {"0-9:50"};
         Experiment slow = experiment;
-        slow.topology = options.Apply(experiment.topology);
+        slow.topology = options.MakeActual(experiment.topology);
         const auto result = RunExperiment(slow, options);
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", "something gets through");
         NS_TEST_EXPECT_MSG_LT(result.measuredSeconds,
@@ -670,10 +670,10 @@ class SlowLinkTestCase : public DataCentreTestCase
         {
             RunOptions options = MakeOptions(transport, "barrier");
             const auto fast =
-                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
             options.faults.slow = {"2-4:4"};
             const auto slow =
-                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
             NS_TEST_EXPECT_MSG_EQ(fast.failure + slow.failure, "", transport);
             NS_TEST_EXPECT_MSG_EQ_TOL(slow.measuredSeconds / fast.measuredSeconds,
                                       4,

@@ -144,7 +144,12 @@ FaultOptions::AddTo(ProgramOptions& options)
                 ';',
                 "A-B@TIME[,UP_TIME]: this link breaks (and is mended); once or more");
     options.Add("fail-random", failRandom, "COUNT,SEED: so many random links break");
-    options.Add("slow", slow, ';', "A-B:FACTOR: this link is slower; once or more");
+    options.Add(
+        "slow",
+        slow,
+        ';',
+        "A-B:FACTOR: this link of the actual network is slower than announced: plans, chunks and "
+        "prediction do not know, the ideal does; once or more");
     options.Add("background", background, "share of the ports' rate that other traffic uses");
 }
 

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ namespace ns3::allreduce
 /// What is to be run.
 struct Experiment
 {
-    Topology topology;                 //!< the network
+    Topology topology;                 //!< the actual network, which is simulated
     std::string schedulerName;         //!< who plans
     Ptr<AllReduceScheduler> scheduler; //!< the same
     AllReduceSchedule plan;            //!< what it planned, verified
@@ -36,6 +37,14 @@ struct Experiment
     /// one after another, as the options say.
     std::shared_ptr<const std::vector<ChakraWorkload>> training{};
     GroupShape shape{}; //!< which collective of how many groups
+    /// The announced network, for which is planned and predicted; none: it is the actual one.
+    std::optional<Topology> announced{};
+
+    /// @return the network that the planner was told of
+    const Topology& GetAnnounced() const
+    {
+        return announced ? *announced : topology;
+    }
 };
 
 /// How one direction of a link was used.
@@ -94,11 +103,11 @@ struct CollectiveSpan
 struct ExperimentResult
 {
     std::string failure;               //!< why it failed; "" if it did not
-    IdealTime ideal;                   //!< of the network as it was at first; one size of data only
+    IdealTime ideal;                   //!< of the actual network at first, for one size of data
     double idealSeconds{0};            //!< the same, or the mean of all sizes
     double knownIdealSeconds{0};       //!< without the links that are down in the end; 0: unknown
     std::string downLinks;             //!< those links, as "0-16,1-17"
-    double predictedSeconds{0};        //!< by the flow-level model
+    double predictedSeconds{0};        //!< by the flow-level model, for the announced network
     double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces
     uint64_t boundRounds{0};           //!< no schedule takes fewer

@@ -203,7 +203,7 @@ RunOptions::CheckRanks() const
 void
 RunOptions::CheckFor(const Topology& topology) const
 {
-    faults.MakeFaults(Apply(topology), Seconds(1));
+    faults.MakeFaults(MakeActual(topology), Seconds(1));
 }
 
 bool
@@ -241,7 +241,7 @@ RunOptions::GetControl() const
 }
 
 Topology
-RunOptions::Apply(const Topology& topology) const
+RunOptions::MakeAnnounced(const Topology& topology) const
 {
     Topology changed = topology;
     if (!rate.empty())
@@ -252,7 +252,13 @@ RunOptions::Apply(const Topology& topology) const
     {
         changed = WithDelay(changed, ParseTime(delay, "--delay"));
     }
-    return faults.ApplySlow(changed);
+    return changed;
+}
+
+Topology
+RunOptions::MakeActual(const Topology& topology) const
+{
+    return faults.ApplySlow(MakeAnnounced(topology));
 }
 
 void

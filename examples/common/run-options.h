@@ -88,10 +88,17 @@ struct RunOptions
 
     /**
      * @param topology a network
-     * @return the same with the rates and delays asked for
+     * @return what planners are told: the same with the rates and delays asked for
      * @throws InputError that names the option
      */
-    Topology Apply(const Topology& topology) const;
+    Topology MakeAnnounced(const Topology& topology) const;
+
+    /**
+     * @param topology a network
+     * @return what is simulated: the announced network with the slow links that nobody was told of
+     * @throws InputError that names the option
+     */
+    Topology MakeActual(const Topology& topology) const;
 
     /// @return whether TopologyHelper::SetLight shall be true
     bool IsLight() const;

@@ -85,7 +85,10 @@ MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
 
 /// What was measured is there only if the run came to its end.
 void
-AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
+AddTimes(nlohmann::ordered_json& row,
+         const Experiment& experiment,
+         const RunOptions& options,
+         const ExperimentResult& result)
 {
     row["rounds"] = result.rounds;
     row["planned_rounds"] = experiment.plan.rounds.size();
@@ -95,6 +98,11 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     row["ideal_latency_s"] = result.ideal.latency;
     row["bottleneck"] = result.ideal.GetReason();
     row["predicted_s"] = result.predictedSeconds;
+    if (!options.faults.slow.empty())
+    {
+        row["ideal_of"] = "actual network"; // in which links are slower
+        row["predicted_for"] = "announced network";
+    }
     row["measured_s"] = nullptr;
     row["ratio"] = nullptr;
     row["goodput_gbps"] = nullptr;
@@ -167,7 +175,7 @@ nlohmann::ordered_json
 MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
 {
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
-    AddTimes(row, experiment, result);
+    AddTimes(row, experiment, options, result);
     row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
     AddOutcome(row, options, result);
     AddLinkSummary(row, experiment, result);

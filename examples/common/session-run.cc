@@ -163,9 +163,10 @@ SessionRun::Predict()
         PredictTraining();
         return;
     }
+    // Nothing on the actual network is faster than its ideal; planners know the announced one only.
     m_result.ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
     m_result.idealSeconds = m_result.ideal.seconds;
-    m_result.predictedSeconds = PredictSize(m_experiment.bytes);
+    m_result.predictedSeconds = PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);
 }
 
 void
@@ -179,7 +180,7 @@ SessionRun::PredictTraining()
         if (isNew)
         {
             entry->second.ideal = ComputeIdeal(m_network->GetTopology(), collective.bytes).seconds;
-            entry->second.predicted = PredictSize(collective.bytes);
+            entry->second.predicted = PredictOn(m_experiment.GetAnnounced(), collective.bytes);
         }
         m_result.idealSeconds += entry->second.ideal / collectives.size();
         m_result.predictedSeconds += entry->second.predicted / collectives.size();
@@ -191,17 +192,6 @@ IdealTime
 SessionRun::ComputeIdeal(const Topology& topology, uint64_t bytes) const
 {
     return ComputeIdealTime(topology, m_experiment.plan.collective, GetTotalBytes(bytes));
-}
-
-double
-SessionRun::PredictSize(uint64_t bytes) const
-{
-    return PredictSeconds(m_network->GetTopology(),
-                          *m_session->GetTransport(),
-                          m_options.frame,
-                          m_experiment.plan,
-                          GetTotalBytes(bytes),
-                          m_options.GetSync() == AllReduceSession::BARRIER);
 }
 
 void
@@ -227,12 +217,28 @@ SessionRun::CollectDownLinks()
     }
 }
 
+double
+SessionRun::PredictOn(const Topology& topology, uint64_t bytes) const
+{
+    return PredictSeconds(topology,
+                          *m_session->GetTransport(),
+                          m_options.frame,
+                          m_experiment.plan,
+                          GetTotalBytes(bytes),
+                          m_options.GetSync() == AllReduceSession::BARRIER);
+}
+
 /// ns-3's clock holds 292 years; faults and retries need some of them.
 void
 SessionRun::CheckDuration(Time start) const
 {
     constexpr double MOST_SECONDS = 1e8;
-    const double seconds = start.GetSeconds() + m_result.predictedSeconds * GetNAllReduces();
+    double seconds = m_result.predictedSeconds;
+    if (!m_options.faults.slow.empty())
+    {
+        seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
+    }
+    seconds = start.GetSeconds() + seconds * GetNAllReduces();
     if (!(seconds <= MOST_SECONDS))
     {
         FailInput(m_experiment.topology.GetName(),

@@ -76,7 +76,7 @@ class SessionRun
     void Predict();
     void PredictTraining();
     IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;
-    double PredictSize(uint64_t bytes) const;
+    double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
     void CheckDuration(Time start) const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
