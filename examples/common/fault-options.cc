@@ -94,11 +94,8 @@ ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faul
 {
     for (const LinkFault& fault : faults)
     {
-        Simulator::Schedule(fault.down, &AllReduceNetwork::SetLinkUp, network, fault.link, false);
-        if (fault.up)
-        {
-            network->ScheduleMending(fault.link, *fault.up);
-        }
+        const auto duration = fault.up ? std::optional(*fault.up - fault.down) : std::nullopt;
+        network->ScheduleOutage(fault.link, fault.down, duration);
     }
 }
 
