@@ -232,6 +232,13 @@ PlanVerified(const Topology& topology,
     return plan;
 }
 
+void
+CheckNetwork(const Topology& topology, const PlanOptions& plan, const RunOptions& run)
+{
+    run.CheckFor(topology);
+    MakeCollective(topology, plan);
+}
+
 Experiment
 PlanExperiment(const Topology& topology,
                const std::string& schedulerName,

@@ -175,6 +175,17 @@ Experiment PlanExperiment(const Topology& topology,
                           const RunOptions& run);
 
 /**
+ * Refuse what is not possible on a network before anything is planned or run, so that one network
+ * of several does not fail when others are done.
+ *
+ * @param topology the network, before the rates and delays that the options ask for
+ * @param plan how to plan
+ * @param run how to run
+ * @throws InputError that names the option
+ */
+void CheckNetwork(const Topology& topology, const PlanOptions& plan, const RunOptions& run);
+
+/**
  * Build a network, run AllReduces on it packet by packet, and measure. Uses and destroys the
  * simulator.
  *

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace ns3::allreduce
@@ -77,6 +78,22 @@ struct RunOptions
      * @throws InputError that names the option
      */
     void Check() const;
+
+    /**
+     * Refuse what would have no effect on AllReduces one after another.
+     *
+     * @throws InputError that names the option
+     */
+    void CheckIterations() const;
+
+    /**
+     * Refuse attributes of ns-3 that would have no effect: those of TCP, and of transports, where
+     * another one carries the data.
+     *
+     * @param classes of which attributes were given
+     * @throws InputError that names the class
+     */
+    void CheckAttributes(const std::set<std::string>& classes) const;
 
     /**
      * Refuse what is not possible on a network, before anything is run.

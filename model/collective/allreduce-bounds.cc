@@ -68,41 +68,6 @@ FindReach(const Topology& topology, NodeId root, const std::vector<bool>& mayHol
     return isReached;
 }
 
-/// Refuse groups that need relays which they may not have.
-void
-CheckGroupsConnected(const Topology& topology, const Collective& collective)
-{
-    std::set<std::pair<uint32_t, uint32_t>> done; // contributors, receivers
-    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
-    {
-        const uint32_t contributors = collective.contributors[chunk];
-        const uint32_t receivers = collective.receivers[chunk];
-        if (!done.insert({contributors, receivers}).second)
-        {
-            continue;
-        }
-        const std::vector<NodeId> servers = GetMembers(collective, chunk);
-        std::vector<bool> mayHold(topology.GetNServers(), false);
-        for (const NodeId server : servers)
-        {
-            mayHold[server] = true;
-        }
-        const auto isReached = FindReach(topology, collective.roots[chunk], mayHold);
-        for (const NodeId server : servers)
-        {
-            if (!isReached[server])
-            {
-                FailInput(topology.GetName(),
-                          ": server ",
-                          server,
-                          " cannot reach server ",
-                          collective.roots[chunk],
-                          " over servers of its group, expected relays to be allowed");
-            }
-        }
-    }
-}
-
 /// @return by server: how many chunks have it for their root
 std::vector<uint64_t>
 CountChunks(const Topology& topology, const std::vector<NodeId>& chunkRoots)
@@ -204,10 +169,7 @@ MakeGroupHopBound(const Topology& topology, const Collective& collective)
 LowerBounds
 ComputeGroupBounds(const Topology& topology, const Collective& collective)
 {
-    if (!collective.mayRelay)
-    {
-        CheckGroupsConnected(topology, collective);
-    }
+    CheckGroupsConnected(topology, collective);
     const std::vector<int64_t> capacities = GetCapacities(topology);
     LowerBounds bounds;
     bounds.cut = FindBestCut(topology, collective, {capacities.begin(), capacities.end()});
@@ -224,6 +186,44 @@ LowerBounds::GetBest() const
     return *std::max_element(all.begin(), all.end(), [](const LowerBound& x, const LowerBound& y) {
         return x.rounds < y.rounds;
     });
+}
+
+void
+CheckGroupsConnected(const Topology& topology, const Collective& collective)
+{
+    if (collective.mayRelay || collective.IsOfAll())
+    {
+        return;
+    }
+    std::set<std::pair<uint32_t, uint32_t>> done; // contributors, receivers
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        const uint32_t contributors = collective.contributors[chunk];
+        const uint32_t receivers = collective.receivers[chunk];
+        if (!done.insert({contributors, receivers}).second)
+        {
+            continue;
+        }
+        const std::vector<NodeId> servers = GetMembers(collective, chunk);
+        std::vector<bool> mayHold(topology.GetNServers(), false);
+        for (const NodeId server : servers)
+        {
+            mayHold[server] = true;
+        }
+        const auto isReached = FindReach(topology, collective.roots[chunk], mayHold);
+        for (const NodeId server : servers)
+        {
+            if (!isReached[server])
+            {
+                FailInput(topology.GetName(),
+                          ": server ",
+                          server,
+                          " cannot reach server ",
+                          collective.roots[chunk],
+                          " over servers of its group, expected relays to be allowed");
+            }
+        }
+    }
 }
 
 LowerBounds

@@ -81,6 +81,17 @@ struct LowerBounds
  */
 LowerBounds ComputeLowerBounds(const Topology& topology, const Collective& collective);
 
+/**
+ * @ingroup allreduce
+ *
+ * Refuse groups that need relays which they may not have.
+ *
+ * @param topology the network
+ * @param collective what is to be summed where, without a fault
+ * @throws InputError that names two servers of a group that cannot reach each other
+ */
+void CheckGroupsConnected(const Topology& topology, const Collective& collective);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_BOUNDS_H */
