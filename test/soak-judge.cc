@@ -268,8 +268,7 @@ SoakJudge::ReplayLast() const
     const uint32_t nBegun = m_result.handedOut.size();
     const Holdings last = Replay(std::max(nBegun, 1U) - 1, m_end);
     const auto isUp = [](const Link&) { return false; };
-    const bool isDone =
-        FindUnmet(m_experiment.topology, m_collective, last, isUp, false).empty();
+    const bool isDone = FindUnmet(m_experiment.topology, m_collective, last, isUp, false).empty();
     return isDone ? Replay(nBegun, m_end) : last;
 }
 
