@@ -13,6 +13,7 @@
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -181,6 +182,166 @@ class CutOffTestCase : public DataCentreTestCase
     }
 };
 
+/// Outages of one link are intervals: it is up when none of them holds it down.
+class OverlappingOutagesTestCase : public DataCentreTestCase
+{
+  public:
+    OverlappingOutagesTestCase()
+        : DataCentreTestCase("outages of one link that overlap")
+    {
+    }
+
+  private:
+    static ExperimentResult Run(const Topology& topology, const std::vector<std::string>& fail)
+    {
+        RunOptions options = MakeOptions("raw", "barrier");
+        options.faults.fail = fail;
+        return RunExperiment(MakeExperiment(topology, "greedy", 100000, 1), options);
+    }
+
+    void DoRun() override
+    {
+        const Topology star = MakeTestStar(4);
+        auto result = Run(star, {"2-4@50us,1ms", "2-4@60us,2ms", "2-4@70us,500us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "it ends when the last outage does");
+        NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 2e-3, "and not before");
+        NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 3e-3, "nor much later");
+        result = Run(star, {"2-4@50us,1ms", "2-4@60us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 2",
+                              "an outage without an end is not undone by another");
+        NS_TEST_EXPECT_MSG_LT(result.endSeconds, 1e-3, "which is known at once");
+        result = Run(star, {"2-4@50us", "1-4@50us,1ms"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 1, 2",
+                              "a mending that is due would not help");
+        NS_TEST_EXPECT_MSG_LT(result.endSeconds, 1e-3, "nobody waits for it");
+        result =
+            Run(ParseTopology("bcube:2,1"), {"0-4@1us,1ms", "0-4@2us,2ms", "1-4@1us", "1-7@1us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 1",
+                              "a link that is mended while it is up");
+    }
+};
+
+/// Who needs whom is a question for each chunk, and for what is left of it.
+class NeedsTestCase : public DataCentreTestCase
+{
+  public:
+    NeedsTestCase()
+        : DataCentreTestCase("who needs whom")
+    {
+    }
+
+  private:
+    static ExperimentResult Run(const std::string& spec,
+                                const GroupOptions& groups,
+                                const std::vector<std::string>& fail,
+                                const std::string& control = "ideal")
+    {
+        PlanOptions plan;
+        plan.groups = groups;
+        plan.chunksPerServer = "1";
+        RunOptions options = MakeOptions("raw", "barrier");
+        options.control = control;
+        options.faults.fail = fail;
+        const Topology topology = spec == "line" ? MakeTestLine(6) : ParseTopology(spec);
+        return RunExperiment(PlanExperiment(topology, "greedy", 100000, plan, options), options);
+    }
+
+    void TestGroups()
+    {
+        GroupOptions groups;
+        groups.groups = "0,1;2,3";
+        auto result = Run("bcube:2,1", groups, {"0-6@1us", "1-7@1us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "both groups are whole");
+        result = Run("bcube:2,1", groups, {"0-6@1us", "1-7@1us,5ms"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "and need no link between them");
+        NS_TEST_EXPECT_MSG_LT(result.endSeconds, 1e-3, "so that they do not wait");
+        result = Run("bcube:2,1", groups, {"0-6@1us", "1-7@1us"}, "packets");
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 0, 1",
+                              "but tokens join all groups");
+        GroupOptions pair;
+        pair.servers = "0,1";
+        result = Run("bcube:2,1", pair, {"0-4@1us", "0-6@1us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure,
+                              "cut off by links that are down: server 0",
+                              "it has lost all its links");
+        result = Run("bcube:2,1", pair, {"2-5@1us", "2-6@1us"}, "packets");
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "who only could relay is not needed");
+        pair.servers = "2,3";
+        result = Run("bcube:2,1", pair, {"0-4@1us", "0-6@1us"}, "packets");
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "nor is server 0, with which tokens begin");
+    }
+
+    void TestRelays()
+    {
+        GroupOptions pair;
+        pair.servers = "0,1";
+        pair.relay = "none";
+        auto result = Run("torus:3", pair, {"0-1@7us,2ms"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "without relays it waits");
+        NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 2e-3, "for the link");
+        result = Run("torus:3", pair, {"0-1@7us"});
+        NS_TEST_EXPECT_MSG_EQ(
+            result.failure,
+            "cut off by links that are down and servers that may not relay: server 1",
+            "or says who is cut off");
+        pair.relay = "all";
+        result = Run("torus:3", pair, {"0-1@7us,2ms"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "with relays it goes on");
+        NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 1e-3, "at once");
+    }
+
+    void TestRoot()
+    {
+        GroupOptions broadcast;
+        broadcast.collective = "broadcast";
+        const auto whole = Run("line", broadcast, {});
+        NS_TEST_EXPECT_MSG_EQ(whole.failure, "", "a broadcast along a line");
+        // The root sends in all rounds but the last four, in which others pass the last chunk on.
+        const double sent = whole.endSeconds * (whole.rounds - 3) / whole.rounds;
+        const std::string fail = "0-1@" + std::to_string(std::llround(1e9 * sent)) + "ns";
+        const auto result = Run("line", broadcast, {fail});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "nobody needs a root that has sent everything");
+        NS_TEST_EXPECT_MSG_EQ_TOL(result.endSeconds, whole.endSeconds, 1e-9, "nor waits for it");
+        NS_TEST_EXPECT_MSG_EQ(Run("line", broadcast, {"0-1@1us"}).failure,
+                              "cut off by links that are down: server 0",
+                              "all need one that has not");
+    }
+
+    void TestWaiting()
+    {
+        const auto result = Run("bcube:2,1", {}, {"0-4@0,6ms", "0-6@0"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "a server that is cut off at the beginning");
+        NS_TEST_EXPECT_MSG_EQ_TOL(result.measuredSeconds,
+                                  result.endSeconds,
+                                  1e-9,
+                                  "waiting is measured");
+    }
+
+    void TestReplans()
+    {
+        GroupOptions pair;
+        pair.servers = "0,1";
+        const auto result = Run("torus:3", pair, {"0-1@3us,4us"});
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "all of the first round is aborted");
+        NS_TEST_EXPECT_MSG_EQ(result.rounds, 3, "and its plan begins again");
+        NS_TEST_EXPECT_MSG_EQ(result.nReplans, 1, "which counts");
+        NS_TEST_EXPECT_MSG_EQ(result.replannedBy, "greedy", "and is told");
+    }
+
+    void DoRun() override
+    {
+        TestGroups();
+        TestRelays();
+        TestRoot();
+        TestWaiting();
+        TestReplans();
+    }
+};
+
 class FaultTestSuite : public TestSuite
 {
   public:
@@ -189,6 +350,8 @@ class FaultTestSuite : public TestSuite
     {
         AddTestCase(new BadFaultOptionsTestCase);
         AddTestCase(new CutOffTestCase);
+        AddTestCase(new OverlappingOutagesTestCase);
+        AddTestCase(new NeedsTestCase);
         AddTestCase(new RandomFaultsTestCase("raw", 90));
         AddTestCase(new RandomFaultsTestCase("udp", 60));
         AddTestCase(new RandomFaultsTestCase("tcp", 50));

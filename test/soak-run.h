@@ -20,6 +20,7 @@ struct SoakOutcome
     {
         EXACT,   //!< all sums are right
         CUT_OFF, //!< servers could not reach each other, and the right ones were named
+        REFUSED, //!< a group would need relays that it may not have
         DEFECT   //!< anything else
     };
 
@@ -33,10 +34,10 @@ struct SoakOutcome
 /**
  * @ingroup allreduce-tests
  *
- * Run an AllReduce packet by packet with everything drawn at random: network, scheduler, transport,
- * bytes, delays, losses, slow links, links that go down and up, background traffic. Whether it
- * ended well is judged without the session's own state: sums are added up anew from the flows that
- * arrived, and whether servers could reach each other is looked up in the links that were up.
+ * Run AllReduces or other collectives packet by packet with everything drawn at random: network,
+ * scheduler, transport, groups, jobs, relays, bytes, rates, delays, losses, queues, slow links,
+ * links that go down and up, background traffic. How it ended is judged by a SoakJudge; about every
+ * fourth is run over the full stack, too, with the same outcome.
  *
  * @param seed another seed draws another run
  * @return how it ended

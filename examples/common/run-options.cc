@@ -143,7 +143,15 @@ RunOptions::Check() const
     CheckRange("--iterations", iterations, 1, 1'000'000);
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
-    faults.GetBackground();
+    constexpr uint32_t LEAST_BESIDE_BACKGROUND = 2;
+    if (faults.GetBackground() > 0 && transport == "tcp" && queue < LEAST_BESIDE_BACKGROUND)
+    {
+        FailInput("--queue=",
+                  queue,
+                  ": TCP loses nearly every window to --background, expected ",
+                  LEAST_BESIDE_BACKGROUND,
+                  " packets or more, or --transport=udp or raw");
+    }
     if (nRanks > 1)
     {
         CheckRanks();

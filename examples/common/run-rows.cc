@@ -221,6 +221,10 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
     {
         row["late_faults"] = result.nLateFaults;
     }
+    if (!options.faults.slow.empty())
+    {
+        row["slower_than_planned"] = options.faults.slow;
+    }
     if (!result.failure.empty())
     {
         row["failure"] = result.failure;
@@ -251,6 +255,15 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     {
         std::cerr << program << ": warning: " << row["late_faults"]
                   << " of the faults were to come after the end" << std::endl;
+    }
+    const auto slow = row.find("slower_than_planned");
+    if (slow != row.end())
+    {
+        std::cerr << program << ": note: --slow=" << slow->front().get<std::string>()
+                  << (slow->size() > 1 ? " and others" : "")
+                  << ": the plan does not know that this link is slow; give its rate in a topology "
+                     "file, and schedulers plan for it"
+                  << std::endl;
     }
     if (row.contains("down_links"))
     {

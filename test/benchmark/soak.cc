@@ -82,7 +82,7 @@ Run(int argc, char* argv[])
         std::cout << outcome.command << std::endl;
         return 0;
     }
-    std::array<uint64_t, 3> counts{};
+    std::array<uint64_t, 4> counts{};
     double longest = 0;
     ProgressLine line("allreduce-soak");
     const auto getFirst = [&](std::size_t index) { return first + index * RUNS_PER_PROCESS; };
@@ -110,12 +110,13 @@ Run(int argc, char* argv[])
                               << row["command"].get<std::string>() << std::endl;
                 }
             }
-            const double nDone = counts[0] + counts[1] + counts[2];
+            const double nDone = counts[0] + counts[1] + counts[2] + counts[3];
             line.Show(std::to_string(static_cast<uint64_t>(nDone)) + " runs", nDone / nRuns);
         });
     std::cout << counts[SoakOutcome::EXACT] << " exact, " << counts[SoakOutcome::CUT_OFF]
-              << " cut off, " << counts[SoakOutcome::DEFECT] << " defects; the longest took "
-              << longest << " s of processor time" << std::endl;
+              << " cut off, " << counts[SoakOutcome::REFUSED] << " refused, "
+              << counts[SoakOutcome::DEFECT] << " defects; the longest took " << longest
+              << " s of processor time" << std::endl;
     return counts[SoakOutcome::DEFECT] == 0 ? 0 : 1;
 }
 
