@@ -80,9 +80,8 @@ PrintLinks(const nlohmann::ordered_json& row)
     std::stable_sort(links.begin(), links.end(), [](const auto& x, const auto& y) {
         return x["utilization"] > y["utilization"];
     });
-    std::cout << "  mean utilisation of " << links.size()
-              << " directed links: " << 100 * row["mean_utilization"].get<double>()
-              << " %; the busiest:\n";
+    std::cout << "  measured use of " << links.size() << " directed links: mean "
+              << 100 * row["mean_utilization"].get<double>() << " %; the busiest:\n";
     for (std::size_t i = 0; i < std::min(links.size(), BUSIEST); ++i)
     {
         std::cout << "    " << links[i]["from"] << "-" << links[i]["to"] << ": "

@@ -251,7 +251,7 @@ PlanExperiment(const Topology& topology,
     Experiment experiment{run.MakeActual(topology), schedulerName, nullptr, {}, bytes, nullptr};
     experiment.shape = shape;
     experiment.announced = announced;
-    if (plan.chunksPerServer == "auto")
+    if (ChoosesByBytes(announced, plan))
     {
         const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };
         ChunkChoice choice = ChooseChunks(announced,
