@@ -250,8 +250,8 @@ WriteMscclFile(const Topology& topology, const AllReduceSchedule& schedule, std:
         std::cerr << "allreduce-plan: warning: --msccl-out: a GPU gets up to " << nBlocks
                   << " threadblocks, all of which must run at once; a V100 has "
                   << FEW_MULTIPROCESSORS
-                  << " multiprocessors, an A100 108, an H100 132; fewer --chunks-per-server may "
-                     "need fewer"
+                  << " multiprocessors, an A100 108, an H100 132; plans in which servers send to "
+                     "fewer others need fewer"
                   << std::endl;
     }
 }

@@ -349,14 +349,18 @@ MakeFromFile(const Options& options, uint64_t bytes)
     {
         FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
     }
-    return {options.run.MakeActual(file.topology),
-            path,
-            scheduler,
-            file.schedule,
-            GetLargest(training, bytes),
-            training,
-            GetShape(file.schedule.collective, file.topology),
-            options.run.MakeAnnounced(file.topology)};
+    Experiment experiment{options.run.MakeActual(file.topology),
+                          path,
+                          scheduler,
+                          file.schedule,
+                          GetLargest(training, bytes),
+                          training,
+                          GetShape(file.schedule.collective, file.topology)};
+    if (!options.run.faults.slow.empty())
+    {
+        experiment.announced = options.run.MakeAnnounced(file.topology);
+    }
+    return experiment;
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well

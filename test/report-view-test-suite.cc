@@ -169,7 +169,7 @@ class RacksTestCase : public TestCase
         }
     }
 
-    /// Where servers have links to each other, no link leads over a third one.
+    /// Where servers have links to each other, no link leads over a third node.
     void TestDirectLinks()
     {
         Json json = {{"name", "mine"}, {"servers", 6}, {"switches", 2}};
@@ -182,7 +182,7 @@ class RacksTestCase : public TestCase
             const Position& a = places[link.a];
             const Position& b = places[link.b];
             const double length = std::hypot(b.x - a.x, b.y - a.y);
-            for (NodeId node = 0; node < topology.GetNServers(); ++node)
+            for (NodeId node = 0; node < topology.GetNNodes(); ++node)
             {
                 const Position& c = places[node];
                 const double along =

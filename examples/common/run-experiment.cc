@@ -250,7 +250,10 @@ PlanExperiment(const Topology& topology,
     const GroupShape shape = GetShape(plan.groups.MakeGroups(announced));
     Experiment experiment{run.MakeActual(topology), schedulerName, nullptr, {}, bytes, nullptr};
     experiment.shape = shape;
-    experiment.announced = announced;
+    if (!run.faults.slow.empty())
+    {
+        experiment.announced = announced;
+    }
     if (ChoosesByBytes(announced, plan))
     {
         const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };

@@ -275,7 +275,8 @@ PlaceInRings(const Topology& topology, Rows& rows, std::vector<Position>& positi
             SortByMiddle(topology, positions, GetTurn, rows[row]);
         }
         const auto first = FindMiddle(topology, positions, rows[row].front());
-        const double begin = row > 0 && first ? GetTurn(*first) : 0;
+        const double aside = 0.35 / rows.front().size(); // of lines through the middle
+        const double begin = row > 0 && first ? GetTurn(*first) + aside : 0;
         const bool isMiddle = rows[row].size() == 1 && row + 1 == rows.size();
         const double radius = isMiddle ? 0 : 0.48 * (1 - row / double(rows.size()));
         for (std::size_t i = 0; i < rows[row].size(); ++i)
