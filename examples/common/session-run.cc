@@ -234,7 +234,7 @@ SessionRun::CheckDuration(Time start) const
 {
     constexpr double MOST_SECONDS = 1e8;
     double seconds = m_result.predictedSeconds;
-    if (!m_options.faults.slow.empty())
+    if (m_experiment.announced)
     {
         seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
     }

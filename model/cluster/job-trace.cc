@@ -113,7 +113,8 @@ ReadHeader(const Fields& fields)
             FailInput("column ",
                       Quote(std::string(name)),
                       ": expected ",
-                      boost::algorithm::join(names, ", "));
+                      boost::algorithm::join(names, ", "),
+                      "; a public trace has its format before it, as philly:FILE");
         }
         if (std::find(header.begin(), header.end(), &*column) != header.end())
         {
