@@ -234,10 +234,26 @@ SayAssumptions(const ImportedTrace& trace, const GpuCluster& cluster)
     }
 }
 
-/// A slot in which nobody finishes an iteration is a mistake.
+/// A cluster on which nobody fits and a slot in which nobody finishes an iteration are mistakes.
 void
-CheckSlotTime(const GpuCluster& cluster, const std::vector<Job>& jobs, const std::string& slotTime)
+CheckJobsCanRun(const GpuCluster& cluster,
+                const std::vector<Job>& jobs,
+                const std::string& slotTime)
 {
+    const auto smallest =
+        std::min_element(jobs.begin(), jobs.end(), [](const Job& x, const Job& y) {
+            return x.minWorkers < y.minWorkers;
+        });
+    if (smallest->minWorkers > cluster.GetNGpus())
+    {
+        FailInput("no job fits: job ",
+                  Quote(smallest->name),
+                  ", the smallest, needs ",
+                  smallest->minWorkers,
+                  " GPUs, expected at most the ",
+                  cluster.GetNGpus(),
+                  " of the cluster");
+    }
     const bool isLongEnough = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
         const std::vector<uint32_t> rates = MakeJobState(cluster, job).rates;
         return *std::max_element(rates.begin(), rates.end()) > 0;
@@ -480,7 +496,7 @@ PlayTraces(Options& options, int argc, char* argv[])
     options.wantsSlots = !options.series.empty() || !options.report.empty();
     options.wantsHistory = !options.jobRows.empty() || !options.report.empty();
     const Setting first(options.cluster, options.cluster.seed);
-    CheckSlotTime(first.cluster, first.trace.jobs, options.cluster.slotTime);
+    CheckJobsCanRun(first.cluster, first.trace.jobs, options.cluster.slotTime);
     const std::vector<Case> cases = MakeCases(options);
     Sweep sweep(options.sweep, cases.size(), MakeTask(cases, first, options));
     if (sweep.Serve())

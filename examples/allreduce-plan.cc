@@ -373,7 +373,7 @@ ReportFile(const Case& chosen, const Options& options)
 {
     const bool isMsccl = !options.mscclIn.empty();
     const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
-    std::ifstream in = OpenInput(path, "schedule file");
+    InputFile in(path, "schedule file");
     const ScheduleFile file =
         isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
                 : ReadSchedule(in, NamePath(path));

@@ -336,7 +336,7 @@ Experiment
 MakeFromFile(const Options& options, uint64_t bytes)
 {
     const std::string& path = options.scheduleIn;
-    std::ifstream in = OpenInput(path, "schedule file");
+    InputFile in(path, "schedule file");
     const ScheduleFile file = ReadSchedule(in, NamePath(path));
     const Verdict verdict = Verify(file.topology, file.schedule);
     if (!verdict.isCorrect)

@@ -8,7 +8,6 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/scheduler-factory.h"
-#include "ns3/topology-builder.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/uinteger.h"
 
@@ -68,6 +67,9 @@ ExpandSchedulers(const PlanOptions& options)
 
 namespace
 {
+
+/// On four servers a plan of so many takes half a minute.
+constexpr uint64_t MOST_CHUNKS = 1 << 20;
 
 bool
 HasAttribute(const AllReduceScheduler& scheduler, const std::string& name)
@@ -143,12 +145,18 @@ MakeCollective(const Topology& topology, const PlanOptions& options)
     {
         chunksPerServer = ParseNumber(options.chunksPerServer, "--chunks-per-server");
     }
-    if (chunksPerServer == 0 || chunksPerServer * nServers > TopologyBuilder::MAX_SIZE)
+    const uint64_t most = std::max<uint64_t>(ComputeMeanPorts(topology), MOST_CHUNKS / nServers);
+    if (chunksPerServer == 0 || chunksPerServer > most)
     {
         FailInput("--chunks-per-server ",
                   Quote(options.chunksPerServer),
                   ": expected auto, ports, ports-or-auto or 1 to ",
-                  TopologyBuilder::MAX_SIZE / nServers);
+                  most,
+                  " on ",
+                  topology.GetName(),
+                  ": more than ",
+                  MOST_CHUNKS,
+                  " chunks take minutes to plan");
     }
     return options.groups.Make(topology, chunksPerServer);
 }

@@ -100,7 +100,7 @@ class Run
         {
             return PartitionNetwork(topology, m_experiment.plan, m_options.nRanks);
         }
-        std::ifstream file = OpenInput(m_options.partition, "--partition: file");
+        InputFile file(m_options.partition, "--partition: file");
         return ReadPartition(file,
                              "--partition: file " + NamePath(m_options.partition),
                              topology,

@@ -178,7 +178,7 @@ ReadJobs(std::istream& in, const std::string& name)
 std::vector<Job>
 ReadJobFile(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "job file");
+    InputFile in(path, "job file");
     return ReadJobs(in, NamePath(path));
 }
 

@@ -59,7 +59,7 @@ ReadFiles(const TraceFormat& format, const std::vector<std::string>& files, Trac
     std::vector<TracedJob> jobs;
     for (const std::string& file : files)
     {
-        std::ifstream in = OpenInput(file, "job file");
+        InputFile in(file, "job file");
         std::vector<TracedJob> more = format.read(in, NamePath(file), notes);
         const std::string stem = std::filesystem::path(file).stem();
         for (TracedJob& job : more)

@@ -371,7 +371,7 @@ WriteTopologyJson(const Topology& topology, std::ostream& out)
 Topology
 ReadTopologyFile(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "topology file");
+    InputFile in(path, "topology file");
     return ReadTopology(in, NamePath(path));
 }
 
