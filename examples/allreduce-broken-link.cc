@@ -70,8 +70,7 @@ main(int argc, char* argv[])
     session->TraceConnectWithoutContext("Done", MakeCallback(&PrintDone));
 
     const LinkId link = GetLinkId(network->GetTopology().GetPorts(0)[0].out);
-    Simulator::Schedule(breaks, &AllReduceNetwork::SetLinkUp, network, link, false);
-    Simulator::Schedule(breaks, &AllReduceNetwork::ScheduleMending, network, link, lasts);
+    network->ScheduleOutage(link, breaks, lasts);
     Simulator::Run();
     const bool isGood = session->IsFinished();
     std::cout << (isGood ? "every server has the true sums" : session->GetFailure()) << "\n";

@@ -69,6 +69,7 @@ void
 CheckOptions(const Options& options)
 {
     options.run.Check();
+    options.run.CheckIterations();
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
 }
@@ -80,8 +81,7 @@ MakeCases(const Options& options)
     std::vector<Case> cases;
     for (const Topology& topology : options.plan.topologies.Make())
     {
-        options.run.CheckFor(topology);
-        MakeCollective(topology, options.plan);
+        CheckNetwork(topology, options.plan, options.run);
         for (const std::string& name : ExpandSchedulers(options.plan))
         {
             for (const std::string& size : options.sizes)
@@ -217,6 +217,7 @@ Run(int argc, char* argv[])
     parser.Exclude("topologies", {"topology"});
     parser.Exclude("schedulers", {"scheduler"});
     options.run.showProgress = false;
+    options.run.CheckAttributes(parser.GetAttributeClasses());
     CheckOptions(options);
     options.sweep.Check(parser);
     std::vector<Case> cases = MakeCases(options);

@@ -282,6 +282,7 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
     WriteTraceFile(result, options.traceJson);
     outputs.report.AddRow(row);
     outputs.report.AddView([&] { return MakeRunView(experiment, result); });
+    outputs.report.Write(); // Whoever stops the next run finds this one on the page.
     if (options.run.showLinks && options.plan.format == "table")
     {
         PrintLinks(row);
@@ -300,7 +301,7 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
     if (!path.empty() && GetLaunchedRank() == 0)
     {
         OutputFile file("--schedule-out", path);
-        WriteSchedule(experiment.topology, experiment.plan, file.Get());
+        WriteSchedule(experiment.GetAnnounced(), experiment.plan, file.Get());
         file.Finish();
     }
 }
@@ -350,13 +351,14 @@ MakeFromFile(const Options& options, uint64_t bytes)
     {
         FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
     }
-    return {options.run.Apply(file.topology),
+    return {options.run.MakeActual(file.topology),
             path,
             scheduler,
             file.schedule,
             GetLargest(training, bytes),
             training,
-            GetShape(file.schedule.collective, file.topology)};
+            GetShape(file.schedule.collective, file.topology),
+            options.run.MakeAnnounced(file.topology)};
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well
@@ -367,18 +369,23 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     const std::vector<std::string> schedulers = ExpandSchedulers(options.plan);
     outputs.writer.MakeRoom("topology", GetNames(topologies));
     outputs.writer.MakeRoom("scheduler", schedulers);
-    bool isGood = true;
+    std::vector<Training> trainings;
     for (const Topology& topology : topologies)
     {
-        const Training training = ReadTraining(options, topology.GetNServers());
+        CheckNetwork(topology, options.plan, options.run);
+        trainings.push_back(ReadTraining(options, topology.GetNServers()));
+    }
+    bool isGood = true;
+    for (std::size_t i = 0; i < topologies.size(); ++i)
+    {
         for (const std::string& name : schedulers)
         {
-            Experiment experiment = PlanExperiment(topology,
+            Experiment experiment = PlanExperiment(topologies[i],
                                                    name,
-                                                   GetLargest(training, bytes),
+                                                   GetLargest(trainings[i], bytes),
                                                    options.plan,
                                                    options.run);
-            experiment.training = training;
+            experiment.training = trainings[i];
             WriteScheduleFile(experiment, options.scheduleOut);
             isGood = Report(experiment, options, outputs) && isGood;
         }
@@ -388,10 +395,13 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
 
 /// Plans, runs and reports jobs that share a network; @return whether all went well
 bool
-ReportJobs(const Options& options, uint64_t bytes, Outputs& outputs)
+ReportJobs(const std::vector<JobOptions>& jobs, const Options& options, Outputs& outputs)
 {
-    const std::vector<JobOptions> jobs = ParseJobs(options.jobs, options.plan, options.run, bytes);
     const std::vector<Topology> topologies = options.plan.topologies.Make();
+    for (const Topology& topology : topologies)
+    {
+        CheckJobs(topology, jobs);
+    }
     outputs.writer.MakeRoom("topology", GetNames(topologies));
     MakeRoomForJobs(jobs, outputs.writer);
     bool isGood = true;
@@ -407,6 +417,7 @@ ReportJobs(const Options& options, uint64_t bytes, Outputs& outputs)
             outputs.report.AddRow(row);
             outputs.report.AddView([&] { return MakeJobView(planned[i], results[i], i, run); });
         }
+        outputs.report.Write();
     }
     return isGood;
 }
@@ -508,11 +519,14 @@ ChooseColumns(const Options& options)
 
 /// @return whether all went well
 bool
-ReportWanted(const Options& options, uint64_t bytes, Outputs& outputs)
+ReportWanted(const Options& options,
+             const std::vector<JobOptions>& jobs,
+             uint64_t bytes,
+             Outputs& outputs)
 {
-    if (!options.jobs.empty())
+    if (!jobs.empty())
     {
-        return ReportJobs(options, bytes, outputs);
+        return ReportJobs(jobs, options, outputs);
     }
     return options.scheduleIn.empty() ? ReportAll(options, bytes, outputs)
                                       : Report(MakeFromFile(options, bytes), options, outputs);
@@ -533,18 +547,24 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     {
         return 0;
     }
-    CheckBesideJobs(parser, GetNLaunched());
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
     parser.Exclude("chakra-in", {"collective", "servers", "groups", "root", "relay"});
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
-    CheckSchedulers(options.plan);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");
     options.run.nRanks = GetNLaunched();
     options.run.isAnimated = !options.anim.empty();
     options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
+    options.run.CheckAttributes(parser.GetAttributeClasses());
+    const std::vector<JobOptions> jobs = ParseJobs(options.jobs, options.plan, options.run, bytes);
+    CheckBesideJobs(parser, jobs, GetNLaunched());
+    if (jobs.empty())
+    {
+        CheckSchedulers(options.plan);
+        options.run.CheckIterations();
+    }
     const LaunchedRanks ranks;
     CheckChakra(options);
     CheckFiles(options);
@@ -558,12 +578,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
         quiet.LetErrorsPass();
         return WatchPackets(network, options, outputs.packets);
     };
-    const bool isGood = ReportWanted(options, bytes, outputs);
-    if (GetLaunchedRank() == 0)
-    {
-        outputs.report.Write();
-    }
-    return isGood ? 0 : 1;
+    return ReportWanted(options, jobs, bytes, outputs) ? 0 : 1;
 }
 
 } // namespace

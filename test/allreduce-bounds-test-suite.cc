@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/ideal-time.h"
 #include "ns3/test.h"
 #include "ns3/topology-generators.h"
 #include "ns3/topology-modifiers.h"
@@ -174,6 +175,35 @@ class BottleneckTestCase : public TestCase
         CheckCliques();
         CheckSlowRack();
         CheckThinSwitch();
+        CheckRails();
+    }
+
+    /// Four servers with 8 links of 400 Gb/s to 8 switches, one with 4 of 100 Gb/s.
+    void CheckRails()
+    {
+        std::vector<Link> links;
+        for (NodeId rail = 5; rail < 13; ++rail)
+        {
+            for (NodeId server = 0; server < 4; ++server)
+            {
+                links.push_back({server, rail, 4, 400'000'000'000});
+            }
+            if (rail < 9)
+            {
+                links.push_back({4, rail, 1, 100'000'000'000});
+            }
+        }
+        const Topology rails("rails", 5, 8, links);
+        const LowerBounds bounds = ComputeLowerBounds(rails, MakeRoots(5, 8));
+        NS_TEST_EXPECT_MSG_EQ(GetBound(bounds, "prices").bottleneck,
+                              "server 4, 4 links of 100 Gb/s",
+                              "prices");
+        NS_TEST_EXPECT_MSG_EQ(GetBound(bounds, "head-tail").bottleneck,
+                              "the way into server 4, 4 links of 100 Gb/s, from round 2 on",
+                              "head-tail");
+        NS_TEST_EXPECT_MSG_EQ(ComputeIdealTime(rails, {0}, 64 << 20).GetReason(),
+                              "server 4, 4 links of 100 Gb/s",
+                              "the ideal");
     }
 
     /// Cliques of 4 and 5 servers, joined by one link.
@@ -187,7 +217,7 @@ class BottleneckTestCase : public TestCase
         links.push_back({4, 5, 1});
         const LowerBound bound = GetBound(Topology("cliques", 9, 0, links), "prices", 2);
         NS_TEST_ASSERT_MSG_EQ(bound.rounds, 18, "all chunks over one link");
-        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck, "servers 5 to 8 behind link 4-5", "cliques");
+        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck, "servers 5 to 8, link 4-5 of 10 Gb/s", "cliques");
     }
 
     /// Eight servers at a switch with one uplink to a switch with eight fast servers.
@@ -201,7 +231,7 @@ class BottleneckTestCase : public TestCase
         }
         const LowerBound bound = GetBound(Topology("racks", 16, 2, links), "prices", 9);
         NS_TEST_ASSERT_MSG_EQ(bound.rounds, 256, "144 chunks, 8 slow servers: 2 * 8 / (8 + 1)");
-        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck.find("9 parts with 9 links between them: "
+        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck.find("9 parts, 9 links of 10 Gb/s between them: "
                                                     "servers 8 to 15 | server 0 | server 1"),
                               0,
                               bound.bottleneck);
@@ -215,7 +245,7 @@ class BottleneckTestCase : public TestCase
         links.push_back({4, 0, 2});
         const LowerBound bound = GetBound(Topology("thin", 4, 1, links), "prices", 3);
         NS_TEST_ASSERT_MSG_EQ(bound.rounds, 6, "12 chunks over capacity 2");
-        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck, "server 3 behind link 0-4", "the thin link");
+        NS_TEST_ASSERT_MSG_EQ(bound.bottleneck, "server 3, link 0-4 of 10 Gb/s", "the thin link");
     }
 };
 
@@ -331,6 +361,185 @@ class HopBoundTestCase : public TestCase
     }
 };
 
+/// All ways between two servers over switches, and what a round puts on them.
+class RoundRoutes
+{
+  public:
+    /// A way from one server to another.
+    struct Route
+    {
+        NodeId source;                     //!< where it begins
+        NodeId target;                     //!< where it ends
+        std::vector<DirectedLinkId> links; //!< over which it goes
+    };
+
+    explicit RoundRoutes(const Topology& topology)
+        : m_topology(topology)
+    {
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            ListPaths({server}, {});
+        }
+        Clear();
+    }
+
+    const std::vector<Route>& Get() const
+    {
+        return m_routes;
+    }
+
+    /// Begin another round.
+    void Clear()
+    {
+        m_load.assign(m_topology.GetNDirectedLinks(), 0);
+    }
+
+    bool HasRoom(const Route& r) const
+    {
+        return std::all_of(r.links.begin(), r.links.end(), [&](DirectedLinkId link) {
+            return m_load[link] < m_topology.GetCapacity(link);
+        });
+    }
+
+    void AddLoad(const Route& r, int32_t sign)
+    {
+        for (const DirectedLinkId link : r.links)
+        {
+            m_load[link] += sign;
+        }
+    }
+
+  private:
+    void ListPaths(Path path, std::vector<DirectedLinkId> links)
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(path.back()))
+        {
+            if (std::find(path.begin(), path.end(), port.neighbor) != path.end())
+            {
+                continue;
+            }
+            links.push_back(port.out);
+            if (m_topology.IsServer(port.neighbor))
+            {
+                m_routes.push_back({path.front(), port.neighbor, links});
+            }
+            else
+            {
+                path.push_back(port.neighbor);
+                ListPaths(path, links);
+                path.pop_back();
+            }
+            links.pop_back();
+        }
+    }
+
+    const Topology& m_topology;   //!< the network
+    std::vector<Route> m_routes;  //!< between two servers, over switches only
+    std::vector<uint32_t> m_load; //!< by directed link: workloads of this round
+};
+
+/**
+ * Finds the least rounds of an AllReduce without roots by breadth-first search. A chunk's state is,
+ * for each server, whose contributions it has heard of. A message brings all that its sender has
+ * heard of before the round, as if sums could be taken apart: no algorithm can do better.
+ */
+class GossipSearch
+{
+  public:
+    GossipSearch(const Topology& topology, uint32_t nChunks)
+        : m_nServers(topology.GetNServers()),
+          m_nChunks(nChunks),
+          m_routes(topology)
+    {
+    }
+
+    /// @return the least number of rounds, or the limit if it is not less than that
+    uint64_t Run(uint64_t limit)
+    {
+        const uint32_t all = (1U << m_nServers) - 1;
+        State start;
+        for (uint32_t i = 0; i < m_nChunks * m_nServers; ++i)
+        {
+            start.push_back(1U << i % m_nServers);
+        }
+        const State end(start.size(), all);
+        std::set<State> seen{start};
+        m_next = {start};
+        for (uint64_t round = 1; round < limit; ++round)
+        {
+            for (const State& state : std::exchange(m_next, {}))
+            {
+                m_before = state;
+                m_after = state;
+                m_routes.Clear();
+                ChooseMessages(0);
+            }
+            if (m_next.count(end))
+            {
+                return round;
+            }
+            for (auto it = m_next.begin(); it != m_next.end();)
+            {
+                it = seen.insert(*it).second ? std::next(it) : m_next.erase(it);
+            }
+        }
+        return limit;
+    }
+
+  private:
+    using State = std::vector<uint8_t>; // [chunk][server]: whom it has heard of
+
+    /// Try, from this message on, all rounds to which nothing could be added: to hear is no loss.
+    void ChooseMessages(uint32_t message)
+    {
+        const uint32_t nRoutes = m_routes.Get().size();
+        if (message == m_nChunks * nRoutes)
+        {
+            if (!CanAdd())
+            {
+                m_next.insert(m_after);
+            }
+            return;
+        }
+        const auto& route = m_routes.Get()[message % nRoutes];
+        uint8_t& heard = m_after[message / nRoutes * m_nServers + route.target];
+        const uint8_t told = m_before[message / nRoutes * m_nServers + route.source];
+        if ((told & ~heard) != 0 && m_routes.HasRoom(route))
+        {
+            const uint8_t last = std::exchange(heard, heard | told);
+            m_routes.AddLoad(route, 1);
+            ChooseMessages(message + 1);
+            m_routes.AddLoad(route, -1);
+            heard = last;
+        }
+        ChooseMessages(message + 1);
+    }
+
+    bool CanAdd() const
+    {
+        for (uint32_t chunk = 0; chunk < m_nChunks; ++chunk)
+        {
+            for (const auto& route : m_routes.Get())
+            {
+                const uint8_t told = m_before[chunk * m_nServers + route.source];
+                const uint8_t heard = m_after[chunk * m_nServers + route.target];
+                if ((told & ~heard) != 0 && m_routes.HasRoom(route))
+                {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    uint32_t m_nServers;    //!< number of servers
+    uint32_t m_nChunks;     //!< number of chunks
+    RoundRoutes m_routes;   //!< ways, and what is on them
+    State m_before;         //!< before the round
+    State m_after;          //!< after it, as far as it is chosen
+    std::set<State> m_next; //!< states that the round can lead to
+};
+
 /**
  * Finds the true optimum of a tiny instance by breadth-first search over all states. A chunk's
  * state is a set of servers: those that hold contributions or, once only the root does, those that
@@ -340,14 +549,10 @@ class ExhaustiveSearch
 {
   public:
     ExhaustiveSearch(const Topology& topology, std::vector<NodeId> roots)
-        : m_topology(topology),
+        : m_routes(topology),
           m_roots(std::move(roots)),
           m_all((1U << topology.GetNServers()) - 1)
     {
-        for (NodeId server = 0; server < topology.GetNServers(); ++server)
-        {
-            ListPaths({server}, {});
-        }
     }
 
     /// @return the least number of rounds, or the limit if it is not less than that
@@ -364,7 +569,7 @@ class ExhaustiveSearch
             {
                 m_stayed = state;
                 m_arrived.assign(m_roots.size(), 0);
-                m_load.assign(m_topology.GetNDirectedLinks(), 0);
+                m_routes.Clear();
                 ChooseWorkloads(0, 0);
             }
             if (m_next.count(end))
@@ -393,35 +598,7 @@ class ExhaustiveSearch
 
     using State = std::vector<ChunkState>;
 
-    struct Route
-    {
-        NodeId source;
-        NodeId target;
-        std::vector<DirectedLinkId> links;
-    };
-
-    void ListPaths(Path path, std::vector<DirectedLinkId> links)
-    {
-        for (const Topology::Port& port : m_topology.GetPorts(path.back()))
-        {
-            if (std::find(path.begin(), path.end(), port.neighbor) != path.end())
-            {
-                continue;
-            }
-            links.push_back(port.out);
-            if (m_topology.IsServer(port.neighbor))
-            {
-                m_routes.push_back({path.front(), port.neighbor, links});
-            }
-            else
-            {
-                path.push_back(port.neighbor);
-                ListPaths(path, links);
-                path.pop_back();
-            }
-            links.pop_back();
-        }
-    }
+    using Route = RoundRoutes::Route;
 
     /// Try, from this chunk and route on, all sets of workloads that fit into the round.
     void ChooseWorkloads(uint32_t chunk, uint32_t route)
@@ -431,14 +608,14 @@ class ExhaustiveSearch
             m_next.insert(GetOutcome());
             return;
         }
-        if (route == m_routes.size())
+        if (route == m_routes.Get().size())
         {
             ChooseWorkloads(chunk + 1, 0);
             return;
         }
         ChooseWorkloads(chunk, route + 1);
-        const Route& r = m_routes[route];
-        if (!IsUseful(chunk, r) || !HasRoom(r))
+        const Route& r = m_routes.Get()[route];
+        if (!IsUseful(chunk, r) || !m_routes.HasRoom(r))
         {
             return;
         }
@@ -446,9 +623,9 @@ class ExhaustiveSearch
         const uint32_t arrived = m_arrived[chunk];
         m_stayed[chunk].holders &= m_stayed[chunk].final ? m_all : ~(1U << r.source);
         m_arrived[chunk] |= 1U << r.target;
-        AddLoad(r, 1);
+        m_routes.AddLoad(r, 1);
         ChooseWorkloads(chunk, route + 1);
-        AddLoad(r, -1);
+        m_routes.AddLoad(r, -1);
         m_stayed[chunk].holders = stayed;
         m_arrived[chunk] = arrived;
     }
@@ -459,21 +636,6 @@ class ExhaustiveSearch
         const bool holds = state.holders >> r.source & 1;
         const bool reached = (state.holders | m_arrived[chunk]) >> r.target & 1;
         return holds && (state.final ? !reached : r.source != m_roots[chunk]);
-    }
-
-    bool HasRoom(const Route& r) const
-    {
-        return std::all_of(r.links.begin(), r.links.end(), [&](DirectedLinkId link) {
-            return m_load[link] < m_topology.GetCapacity(link);
-        });
-    }
-
-    void AddLoad(const Route& r, int32_t sign)
-    {
-        for (const DirectedLinkId link : r.links)
-        {
-            m_load[link] += sign;
-        }
     }
 
     /// @return the state after the round that has been chosen
@@ -488,13 +650,11 @@ class ExhaustiveSearch
         return state;
     }
 
-    const Topology& m_topology;      //!< the network
+    RoundRoutes m_routes;            //!< ways, and what is on them
     std::vector<NodeId> m_roots;     //!< by chunk
     uint32_t m_all;                  //!< all servers
-    std::vector<Route> m_routes;     //!< between two servers, over switches only
     State m_stayed;                  //!< what has not been sent away in this round
     std::vector<uint32_t> m_arrived; //!< by chunk: who receives something in this round
-    std::vector<uint32_t> m_load;    //!< by directed link: workloads of this round
     std::set<State> m_next;          //!< states that the round can lead to
 };
 
@@ -527,6 +687,7 @@ class OptimumTestCase : public TestCase
         CheckOptimum(star, {0, 0, 1}, 5);
         CheckOptimum(rack, {2, 3}, 5);
         CheckRandom();
+        CheckWithoutRoots();
     }
 
     void CheckOptimum(const Topology& topology, const std::vector<NodeId>& roots, uint64_t expected)
@@ -544,7 +705,62 @@ class OptimumTestCase : public TestCase
         {
             NS_TEST_EXPECT_MSG_LT_OR_EQ(bound.rounds, optimum, topology.GetName() << bound.name);
         }
+        CheckIdeal(topology, roots.size(), optimum);
         return bounds.GetBest().rounds == optimum;
+    }
+
+    /// The ideal is no more than what plans of so many rounds take: with links that carry a chunk
+    /// for each capacity in a second, and delays or none.
+    void CheckIdeal(const Topology& topology, uint64_t nChunks, uint64_t rounds)
+    {
+        constexpr uint64_t CHUNK_BYTES = 1000;
+        std::size_t longest = 0;
+        const RoundRoutes routes(topology);
+        for (const auto& route : routes.Get())
+        {
+            longest = std::max(longest, route.links.size());
+        }
+        for (const int64_t seconds : {0, 2})
+        {
+            std::vector<Link> links = topology.GetLinks();
+            for (Link& link : links)
+            {
+                link.rateBps = 8 * CHUNK_BYTES * link.capacity;
+                link.delayNs = seconds * 1'000'000'000;
+            }
+            const IdealTime ideal =
+                ComputeIdealTime(topology.WithLinks("timed", links), {0}, nChunks * CHUNK_BYTES);
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(ideal.seconds,
+                                        rounds * (1.0 + longest * seconds) * (1 + 1e-12),
+                                        topology.GetName() << ", delays of " << seconds << " s");
+        }
+    }
+
+    /// Bound by prices and ideal hold without roots, too.
+    void CheckRootless(const Topology& topology, uint32_t nChunks, uint64_t optimum)
+    {
+        const LowerBounds bounds = ComputeLowerBounds(topology, std::vector<NodeId>(nChunks, 0));
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(GetBound(bounds, "prices").rounds,
+                                    optimum,
+                                    topology.GetName() << " without roots");
+        CheckIdeal(topology, nChunks, optimum);
+    }
+
+    void CheckWithoutRoots()
+    {
+        // Recursive doubling: one round with roots less than the two that a root needs.
+        const Topology pair("pair", 2, 0, {{0, 1}});
+        const Topology square("square", 4, 0, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
+        NS_TEST_EXPECT_MSG_EQ(GossipSearch(pair, 1).Run(10), 1, "both send at once");
+        NS_TEST_EXPECT_MSG_EQ(GossipSearch(square, 1).Run(10), 2, "recursive doubling");
+        NS_TEST_EXPECT_MSG_EQ(ExhaustiveSearch(square, {0}).Run(10), 4, "with a root");
+        std::mt19937 rng(4);
+        for (uint32_t i = 0; i < 150; ++i)
+        {
+            const Topology topology = MakeRandom(rng, 4, 2, 2);
+            const uint32_t nChunks = 1 + rng() % (topology.GetNServers() == 4 ? 1 : 2);
+            CheckRootless(topology, nChunks, GossipSearch(topology, nChunks).Run(20));
+        }
     }
 
     void CheckRandom()

@@ -154,16 +154,18 @@ class IdealTestCase : public TestCase
     }
 
   private:
-    void Check(const Topology& topology,
-               uint32_t chunksPerServer,
-               uint64_t bytes,
-               double expected,
-               const std::string& bottleneck)
+    void Check(const Topology& topology, uint64_t bytes, double expected, const std::string& reason)
     {
-        const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
-        const IdealTime ideal = ComputeIdealTime(topology, roots, bytes);
+        const IdealTime ideal = ComputeIdealTime(topology, {0}, bytes);
         NS_TEST_EXPECT_MSG_EQ_TOL(ideal.seconds, expected, 1e-9 * expected, topology.GetName());
-        NS_TEST_EXPECT_MSG_EQ(ideal.bottleneck, bottleneck, topology.GetName());
+        NS_TEST_EXPECT_MSG_EQ(ideal.GetReason(), reason, topology.GetName());
+        for (const uint32_t chunksPerServer : {1, 2, 16})
+        {
+            const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
+            NS_TEST_EXPECT_MSG_EQ(ComputeIdealTime(topology, roots, bytes).seconds,
+                                  ideal.seconds,
+                                  topology.GetName() << ": chunks and roots do not matter");
+        }
     }
 
     void DoRun() override
@@ -172,27 +174,63 @@ class IdealTestCase : public TestCase
         const double bits = 8.0 * large;
         // Two servers: everything once in each direction, and the way of the last byte.
         const Topology two("two", 2, 0, {MakeLink(0, 1, 25 * GBPS, 3000)});
-        Check(two, 8, large, bits / 25e9 + 3e-6, "prices");
-        // One byte goes there and its sum comes back.
-        Check(two, 1, 1, 2 * (8 / 25e9 + 3e-6), "hops");
+        Check(two, large, bits / 25e9 + 3e-6, "server 0, link 0-1 of 25 Gb/s");
+        Check(two, 1, 8 / 25e9 + 3e-6, "server 0, link 0-1 of 25 Gb/s");
         // 2 (N-1) / (N d) of the bytes at a port's rate; two links between servers.
         const Topology bcube = ParseTopology("bcube:4,1");
-        Check(bcube, 2, large, bits * 30 / 32 / 10e9 + 2e-6, "prices");
-        // Servers of 1 Gb/s behind fast ones: everything passes their only link.
+        Check(bcube,
+              large,
+              bits * 30 / 32 / 10e9 + 2e-6,
+              "the ports of all servers, 32 links of 10 Gb/s");
+        // Servers of 1 Gb/s behind fast ones: everything passes their only link, and its delay.
         const Topology slow(
             "slow",
             3,
             1,
             {MakeLink(0, 3, 100 * GBPS), MakeLink(1, 3, 100 * GBPS), MakeLink(2, 3, GBPS, 50000)});
-        Check(slow, 4, large, bits / 1e9 + 2e-6, "prices");
-        // A chain: the contribution of one end goes to the other and back, whole at each server.
+        Check(slow, large, bits / 1e9 + 51e-6, "server 2 and server 0, 51us apart");
+        // A chain: each end's last bit leaves after all others, and goes to the other end.
         const Topology chain("chain",
                              3,
                              0,
                              {MakeLink(0, 1, 10 * GBPS, 5000), MakeLink(1, 2, 10 * GBPS, 7000)});
-        Check(chain, 1, 3000, 2 * (2 * 8000 / 10e9 + 12e-6), "hops");
+        Check(chain, 3000, 8 * 3000 / 10e9 + 12e-6, "server 0 and server 2, 12us apart");
+        CheckKinds();
+        CheckFewRounds();
         CheckLabels();
         CheckOddRates();
+    }
+
+    /// Of four servers in a row, the ends 3 us apart.
+    void CheckKinds()
+    {
+        std::vector<Link> links;
+        for (NodeId server = 0; server < 3; ++server)
+        {
+            links.push_back(MakeLink(server, server + 1, 8 * GBPS, 1000));
+        }
+        const Topology row("row", 4, 0, links);
+        const auto latency = [&](CollectiveKind kind, uint64_t bytes) {
+            const Group group{kind, {0, 1, 2, 3}, 0};
+            const Collective collective = MakeCollective({group}, 4, 1, true);
+            return 1e6 * ComputeIdealTime(row, collective, bytes).latency;
+        };
+        // A kilobyte takes a microsecond.
+        NS_TEST_EXPECT_MSG_EQ_TOL(latency(CollectiveKind::ALL_REDUCE, 4000), 7, 1e-9, "4 + 3");
+        NS_TEST_EXPECT_MSG_EQ_TOL(latency(CollectiveKind::BROADCAST, 4000), 7, 1e-9, "4 + 3");
+        // An end keeps one chunk of four, and its last one may be for its neighbor.
+        NS_TEST_EXPECT_MSG_EQ_TOL(latency(CollectiveKind::REDUCE_SCATTER, 4000), 4, 1e-9, "3 + 1");
+        NS_TEST_EXPECT_MSG_EQ_TOL(latency(CollectiveKind::ALL_GATHER, 4000), 4, 1e-9, "3 + 1");
+        NS_TEST_EXPECT_MSG_EQ_TOL(latency(CollectiveKind::ALL_GATHER, 4), 3, 1e-9, "the distance");
+    }
+
+    /// Recursive doubling on torus:4x4 exchanges all of 1 KiB with a neighbor four times.
+    void CheckFewRounds()
+    {
+        const double swing = 4 * (8 * 1024 / 10e9 + 1e-6);
+        const IdealTime ideal = ComputeIdealTime(ParseTopology("torus:4x4"), {0}, 1024);
+        NS_TEST_EXPECT_MSG_LT(ideal.seconds, swing, "an algorithm without roots");
+        NS_TEST_EXPECT_MSG_EQ_TOL(ideal.seconds, 8 * 1024 / 40e9 + 4e-6, 1e-12, "the diameter");
     }
 
     /// However a network is labelled, the ideal is that of its rates.

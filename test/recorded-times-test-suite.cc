@@ -306,7 +306,7 @@ class RecordedTimesTestCase : public DataCentreTestCase
         options.transport = recording.transport;
         FEATURES.at(recording.feature)(options);
         const Topology network = MakeNetwork(recording.topology, recording.feature);
-        const Experiment experiment = MakeFixedExperiment(options.Apply(network));
+        const Experiment experiment = MakeFixedExperiment(options.MakeActual(network));
         for (const bool isFull : {false, true})
         {
             const auto result =

@@ -197,6 +197,41 @@ class CloseToIdealTestCase : public DataCentreTestCase
     }
 };
 
+/// After a failure the result says which network its ideal is of, and has that of the other.
+class IdealAfterFailureTestCase : public DataCentreTestCase
+{
+  public:
+    IdealAfterFailureTestCase()
+        : DataCentreTestCase("the ideal without links that broke")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology whole = ParseTopology("bcube:2,1");
+        const Experiment experiment = MakeExperiment(whole, "greedy", 1 << 20);
+        RunOptions options = MakeOptions("raw", "barrier");
+        const auto unbroken = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(unbroken.downLinks, "", "nothing broke");
+        options.faults.fail = {"0-4@100us", "1-4@100us,1us"};
+        const auto broken = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(broken.failure, "", "one way is left");
+        NS_TEST_EXPECT_MSG_EQ(broken.downLinks, "0-4", "the other link was mended");
+        NS_TEST_EXPECT_MSG_EQ(broken.idealSeconds, unbroken.idealSeconds, "the whole network");
+        std::vector<Link> left = whole.GetLinks();
+        left.erase(left.begin());
+        const IdealTime known =
+            ComputeIdealTime(whole.WithLinks("left", left), experiment.plan.collective, 1 << 20);
+        NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what is left");
+        NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
+        options.faults.fail = {"0-4@100us", "0-6@100us"};
+        NS_TEST_EXPECT_MSG_EQ(RunExperiment(experiment, options).knownIdealSeconds,
+                              0,
+                              "nobody can reach server 0");
+    }
+};
+
 /// The same run twice takes the same time, to the nanosecond.
 class DeterminismTestCase : public TestCase
 {
@@ -480,7 +515,7 @@ class BackgroundTestCase : public DataCentreTestCase
         options.faults.background = "0.3";
         options.faults.slow = {"0-9:50"};
         Experiment slow = experiment;
-        slow.topology = options.Apply(experiment.topology);
+        slow.topology = options.MakeActual(experiment.topology);
         const auto result = RunExperiment(slow, options);
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", "something gets through");
         NS_TEST_EXPECT_MSG_LT(result.measuredSeconds,
@@ -635,10 +670,10 @@ class SlowLinkTestCase : public DataCentreTestCase
         {
             RunOptions options = MakeOptions(transport, "barrier");
             const auto fast =
-                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
             options.faults.slow = {"2-4:4"};
             const auto slow =
-                RunExperiment(MakeExperiment(options.Apply(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
             NS_TEST_EXPECT_MSG_EQ(fast.failure + slow.failure, "", transport);
             NS_TEST_EXPECT_MSG_EQ_TOL(slow.measuredSeconds / fast.measuredSeconds,
                                       4,
@@ -974,6 +1009,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);
         AddTestCase(new CloseToIdealTestCase);
+        AddTestCase(new IdealAfterFailureTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new LossTestCase);
         AddTestCase(new PatienceTestCase);

@@ -318,7 +318,7 @@ RunSoak(uint64_t seed)
     {
         Experiment experiment =
             MakeExperiment(drawn.topology, drawn.scheduler, drawn.bytes, drawn.chunksPerServer);
-        experiment.topology = drawn.options.Apply(drawn.topology);
+        experiment.topology = drawn.options.MakeActual(drawn.topology);
         const ExperimentResult result = RunExperiment(experiment, drawn.options);
         if (result.failure.empty())
         {

@@ -340,7 +340,7 @@ check_plan()
     check "plan: samples and seed" prints '38 +38 +1.000' $program --topology=jellyfish:10,3,2 \
         --scheduler=greedy --samples=16 --seed=3
     check "plan: bounds" prints 'bound by prices: 30 rounds: the ports of all servers' $program --bounds
-    check "plan: the bottleneck" prints 'bound by head-tail: 35 rounds: the way into server 6' $program --bounds \
+    check "plan: the bottleneck" prints 'bound by head-tail: 35 rounds: the way into server 6, link 6-' $program --bounds \
         --topology=bcube:4,1 --degrade=0.05,3 --scheduler=greedy
     check "plan: prices" prints '"tree_price": ?30' $program --bounds --format=json --scheduler=greedy
     check "plan: links" prints 'mean utilisation of 64 directed links' $program --links

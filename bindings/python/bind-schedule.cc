@@ -226,10 +226,10 @@ ComputeBounds(const Topology& topology, uint64_t chunksPerServer)
 }
 
 double
-ComputeIdealSeconds(const Topology& topology, uint64_t bytes, uint64_t chunksPerServer)
+ComputeIdealSeconds(const Topology& topology, uint64_t bytes)
 {
     const py::gil_scoped_release release;
-    const std::vector<NodeId> roots = MakeRootsOf(topology, chunksPerServer);
+    const std::vector<NodeId> roots = MakeRootsOf(topology, 0);
     ComputeLowerBounds(topology, roots); // refuses networks that are not connected
     return ComputeIdealTime(topology, roots, bytes).seconds;
 }
@@ -264,7 +264,6 @@ BindBounds(py::module_& module)
                &ComputeIdealSeconds,
                py::arg("topology").none(false),
                py::arg("bytes"),
-               py::arg("chunks_per_server") = 0,
                "The seconds that no AllReduce of so many bytes can beat, at line rate.");
 }
 

@@ -11,6 +11,7 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/config.h"
 #include "ns3/global-value.h"
+#include "ns3/random-variable-stream.h"
 #include "ns3/string.h"
 #include "ns3/type-id.h"
 
@@ -23,7 +24,6 @@
 #include <exception>
 #include <iostream>
 #include <limits>
-#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +41,7 @@ struct ProgramOptions::Impl
     std::string examples;                           //!< of what can be typed
     std::vector<std::function<void()>> conversions; //!< to be done after parsing
     std::set<std::string> given;                    //!< options that were given
+    std::set<std::string> attributeClasses;         //!< classes of which an attribute was given
 };
 
 namespace
@@ -70,6 +71,27 @@ SetInNs3(const std::string& name, const StringValue& value)
     return Config::SetDefaultFailSafe(name, value) || Config::SetGlobalFailSafe(name, value);
 }
 
+/// @return whether a global value names a type of which ns-3 can make an object
+bool
+NamesType(const std::string& global, const std::string& parent)
+{
+    StringValue name;
+    TypeId type;
+    return GlobalValue::GetValueByNameFailSafe(global, name) &&
+           TypeId::LookupByNameFailSafe(name.Get(), &type) &&
+           type.IsChildOf(TypeId::LookupByName(parent)) && type.HasConstructor();
+}
+
+/// Some values are looked at only when they are used.
+/// @return whether a simulation can begin; aborts if not even that can be found out
+bool
+CanSimulate()
+{
+    CreateObject<UniformRandomVariable>()->GetValue(); // aborts if the seed is none
+    return NamesType("SimulatorImplementationType", "ns3::SimulatorImpl") &&
+           NamesType("SchedulerType", "ns3::Scheduler");
+}
+
 /// ns-3 ends the program that sets a value which it cannot read, so that a child tries first.
 /// @return whether ns-3 takes the value
 bool
@@ -85,7 +107,7 @@ IsTakenByNs3(const std::string& name, const StringValue& value)
         close(STDERR_FILENO);
         std::signal(SIGABRT, SIG_DFL);
         std::set_terminate([] { _exit(1); });
-        _exit(SetInNs3(name, value) ? 0 : 1);
+        _exit(SetInNs3(name, value) && CanSimulate() ? 0 : 1);
     }
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -221,6 +243,12 @@ ProgramOptions::Parse(int argc, char* argv[])
              options::collect_unrecognized(parsed.options, options::include_positional))
         {
             SetInNs3(argument);
+            const std::string name = argument.substr(2, argument.find('=') - 2);
+            const std::size_t colons = name.rfind("::");
+            if (colons != std::string::npos)
+            {
+                m_impl->attributeClasses.insert(name.substr(0, colons));
+            }
         }
         options::variables_map values;
         options::store(parsed, values);
@@ -271,6 +299,12 @@ bool
 ProgramOptions::IsGiven(const std::string& name) const
 {
     return m_impl->given.count(name) > 0;
+}
+
+const std::set<std::string>&
+ProgramOptions::GetAttributeClasses() const
+{
+    return m_impl->attributeClasses;
 }
 
 void

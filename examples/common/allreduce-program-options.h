@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,9 @@ class ProgramOptions
      * @return whether it was given; to be called after Parse
      */
     bool IsGiven(const std::string& name) const;
+
+    /// @return the classes of ns-3 of which an attribute was given; to be called after Parse
+    const std::set<std::string>& GetAttributeClasses() const;
 
     /**
      * Refuse options that would be ignored; to be called after Parse.

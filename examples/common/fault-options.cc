@@ -60,11 +60,29 @@ ParseFactor(const std::string& text, const std::string& option)
 {
     char* end = nullptr;
     const double factor = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor < 1)
+    if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor <= 1)
     {
-        FailInput(option, " ", Quote(text), ": expected a factor of 1 or more");
+        FailInput(option, " ", Quote(text), ": expected a factor above 1");
     }
     return factor;
+}
+
+/// @return the rate of a link that is slower by a factor
+uint64_t
+SlowDown(uint64_t rateBps, const std::string& factor)
+{
+    const double slowed = rateBps / ParseFactor(factor, "--slow");
+    if (slowed < 1 || std::llround(slowed) == std::llround(rateBps))
+    {
+        FailInput("--slow ",
+                  Quote(factor),
+                  ": of ",
+                  rateBps,
+                  " bit/s it leaves ",
+                  slowed,
+                  " bit/s, expected less, and 1 bit/s or more");
+    }
+    return std::llround(slowed);
 }
 
 LinkFault
@@ -94,11 +112,8 @@ ScheduleFaults(Ptr<AllReduceNetwork> network, const std::vector<LinkFault>& faul
 {
     for (const LinkFault& fault : faults)
     {
-        Simulator::Schedule(fault.down, &AllReduceNetwork::SetLinkUp, network, fault.link, false);
-        if (fault.up)
-        {
-            network->ScheduleMending(fault.link, *fault.up);
-        }
+        const auto duration = fault.up ? std::optional(*fault.up - fault.down) : std::nullopt;
+        network->ScheduleOutage(fault.link, fault.down, duration);
     }
 }
 
@@ -144,7 +159,12 @@ FaultOptions::AddTo(ProgramOptions& options)
                 ';',
                 "A-B@TIME[,UP_TIME]: this link breaks (and is mended); once or more");
     options.Add("fail-random", failRandom, "COUNT,SEED: so many random links break");
-    options.Add("slow", slow, ';', "A-B:FACTOR: this link is slower; once or more");
+    options.Add(
+        "slow",
+        slow,
+        ';',
+        "A-B:FACTOR: this link of the actual network is slower than announced: plans, chunks and "
+        "prediction do not know, the ideal does; once or more");
     options.Add("background", background, "share of the ports' rate that other traffic uses");
 }
 
@@ -162,8 +182,7 @@ FaultOptions::ApplySlow(const Topology& topology) const
             FailInput("--slow ", Quote(link), ": this link is named twice, expected once");
         }
         Link& changed = links[id];
-        changed.rateBps =
-            std::max<uint64_t>(1, std::llround(changed.rateBps / ParseFactor(factor, "--slow")));
+        changed.rateBps = SlowDown(changed.rateBps, factor);
     }
     return slow.empty() ? topology : topology.WithLinks(topology.GetName(), std::move(links));
 }
@@ -181,15 +200,14 @@ FaultOptions::MakeFaults(const Topology& topology, Time horizon) const
         const auto [countText, seedText] = Split(failRandom, ',', "--fail-random", "COUNT,SEED");
         const uint64_t count = ParseNumber(countText, "--fail-random");
         const uint64_t seed = ParseNumber(seedText, "--fail-random");
-        if (count > topology.GetNLinks())
+        if (count == 0 || count > topology.GetNLinks())
         {
             FailInput("--fail-random ",
                       Quote(failRandom),
-                      ": ",
-                      topology.GetName(),
-                      " has only ",
+                      ": expected 1 to ",
                       topology.GetNLinks(),
-                      " links");
+                      " links of ",
+                      topology.GetName());
         }
         const auto drawn = DrawFaults(topology, count, seed, horizon);
         faults.insert(faults.end(), drawn.begin(), drawn.end());

@@ -74,8 +74,8 @@ struct FaultOptions
     void AddTo(ProgramOptions& options);
 
     /**
-     * @param topology a network
-     * @return the same with slow links
+     * @param topology a network as it is announced
+     * @return the actual one: the same with slow links
      * @throws InputError that names the option
      */
     Topology ApplySlow(const Topology& topology) const;

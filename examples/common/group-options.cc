@@ -4,6 +4,7 @@
 
 #include "group-options.h"
 
+#include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
 
@@ -11,6 +12,7 @@
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <numeric>
+#include <set>
 
 namespace ns3::allreduce
 {
@@ -24,6 +26,23 @@ Split(const std::string& text, char separator)
     std::vector<std::string> parts;
     boost::split(parts, text, [separator](char c) { return c == separator; });
     return parts;
+}
+
+/// @return whether a way of one of the groups could lead over a server that is not of it
+bool
+CouldRelay(const Topology& topology, const std::vector<Group>& groups)
+{
+    return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+        const std::set<NodeId> members(group.servers.begin(), group.servers.end());
+        for (NodeId server = 0; server < topology.GetNServers(); ++server)
+        {
+            if (members.count(server) == 0 && topology.GetPorts(server).size() > 1)
+            {
+                return true;
+            }
+        }
+        return false;
+    });
 }
 
 } // namespace
@@ -112,11 +131,16 @@ GroupOptions::Make(const Topology& topology, uint32_t chunksPerServer) const
         FailInput("--relay ", Quote(relay), ": expected all or none");
     }
     const std::vector<Group> made = MakeGroups(topology);
-    if (relay == "none" && made.front().servers.size() == topology.GetNServers())
+    if (relay == "none" && !CouldRelay(topology, made))
     {
-        FailInput("--relay=none: has no effect where all servers take part");
+        FailInput("--relay=none: has no effect on ",
+                  topology.GetName(),
+                  ", where no server outside of a group has two links");
     }
-    return MakeCollective(made, topology.GetNServers(), chunksPerServer, relay == "all");
+    Collective collective =
+        MakeCollective(made, topology.GetNServers(), chunksPerServer, relay == "all");
+    CheckGroupsConnected(topology, collective);
+    return collective;
 }
 
 double

@@ -7,6 +7,7 @@
 #include "output-file.h"
 #include "report-page.h"
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -65,6 +66,31 @@ JoinCommand(int argc, char* argv[])
     }
     return command;
 }
+
+/// Lets nobody end the program with Ctrl-C as long as it lives.
+class InterruptsWait
+{
+  public:
+    InterruptsWait()
+    {
+        sigset_t ends;
+        sigemptyset(&ends);
+        sigaddset(&ends, SIGINT);
+        sigaddset(&ends, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &ends, &m_before);
+    }
+
+    ~InterruptsWait()
+    {
+        pthread_sigmask(SIG_SETMASK, &m_before, nullptr);
+    }
+
+    InterruptsWait(const InterruptsWait&) = delete;
+    InterruptsWait& operator=(const InterruptsWait&) = delete;
+
+  private:
+    sigset_t m_before; //!< what waited already
+};
 
 } // namespace
 
@@ -145,6 +171,7 @@ HtmlReport::Write() const
     {
         return;
     }
+    const InterruptsWait wait;
     OutputFile file("--report", m_path);
     std::ostream& out = file.Get();
     // The page's files become one.

@@ -71,7 +71,7 @@ class HtmlReport
     void AddClusterJobs(const nlohmann::ordered_json& view);
 
     /**
-     * Write the page, or write it again.
+     * Write the page, or write it again. SIGINT and SIGTERM wait until the page is whole.
      *
      * @throws InputError if the file cannot be written
      */

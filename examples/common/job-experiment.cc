@@ -192,13 +192,19 @@ JobResult::GetSlowdown() const
     return together.measuredSeconds / alone.measuredSeconds;
 }
 
+void
+CheckJobs(const Topology& topology, const std::vector<JobOptions>& jobs)
+{
+    jobs.front().run.CheckFor(topology); // It is the same for all.
+    for (const JobOptions& job : jobs)
+    {
+        ForJob(job.name, [&] { MakeCollective(topology, job.plan); });
+    }
+}
+
 std::vector<PlannedJob>
 PlanJobs(const Topology& topology, const std::vector<JobOptions>& jobs)
 {
-    if (!jobs.empty())
-    {
-        jobs.front().run.CheckFor(topology); // It is the same for all.
-    }
     std::vector<PlannedJob> planned;
     for (const JobOptions& job : jobs)
     {

@@ -35,6 +35,15 @@ struct JobResult
 };
 
 /**
+ * Refuse what is not possible on a network before anything is planned or run.
+ *
+ * @param topology the network, before the rates and delays that the options ask for
+ * @param jobs what was asked for
+ * @throws InputError that names the option, and the job if it is one of a job
+ */
+void CheckJobs(const Topology& topology, const std::vector<JobOptions>& jobs);
+
+/**
  * Plan jobs, each by itself.
  *
  * @param topology the network, before the rates and delays that the options ask for

@@ -83,7 +83,6 @@ SetKeys(JobOptions& job, const std::string& text)
 {
     std::vector<std::string> parts;
     boost::split(parts, text, [](char c) { return c == ';'; });
-    std::set<std::string> given;
     for (const std::string& part : parts)
     {
         const std::size_t equals = part.find('=');
@@ -100,7 +99,7 @@ SetKeys(JobOptions& job, const std::string& text)
         {
             FailInput(name, ": expected a value after the =");
         }
-        if (!given.insert(name).second)
+        if (!job.keys.insert(name).second)
         {
             FailInput(name, ": given twice, expected once");
         }
@@ -116,9 +115,23 @@ CheckJob(const JobOptions& job)
     {
         FailInput("scheduler: expected one, a job has one plan");
     }
-    CheckSchedulers(job.plan);
+    if (job.keys.count("compute-time") > 0)
+    {
+        job.run.CheckIterations();
+    }
+    MakeScheduler(job.plan.schedulers.front(), job.plan);
     ParseCollectiveKind(job.plan.groups.collective, "collective");
     job.run.Check();
+}
+
+/// @return whether a program's option matters to one of the jobs
+bool
+TakesAny(const std::vector<JobOptions>& jobs, const std::string& option)
+{
+    return std::any_of(jobs.begin(), jobs.end(), [&](const JobOptions& job) {
+        const bool matters = option != "compute-time" || job.run.iterations > 1;
+        return matters && job.keys.count(option) == 0;
+    });
 }
 
 } // namespace
@@ -165,7 +178,7 @@ ParseJobs(const std::vector<std::string>& texts,
 }
 
 void
-CheckBesideJobs(const ProgramOptions& parser, uint32_t nRanks)
+CheckBesideJobs(const ProgramOptions& parser, const std::vector<JobOptions>& jobs, uint32_t nRanks)
 {
     parser.Exclude(
         "job",
@@ -174,6 +187,20 @@ CheckBesideJobs(const ProgramOptions& parser, uint32_t nRanks)
     {
         FailInput("--job: not possible in ", nRanks, " processes, which run one AllReduce");
     }
+    for (const Key& key : KEYS)
+    {
+        if (parser.IsGiven("job") && parser.IsGiven(key.name) && !TakesAny(jobs, key.name))
+        {
+            FailInput("--", key.name, ": has no effect, every --job says otherwise");
+        }
+    }
+    PlanOptions all = jobs.empty() ? PlanOptions() : jobs.front().plan;
+    all.schedulers.clear();
+    for (const JobOptions& job : jobs)
+    {
+        all.schedulers.push_back(job.plan.schedulers.front());
+    }
+    CheckSchedulers(all);
 }
 
 } // namespace ns3::allreduce

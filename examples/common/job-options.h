@@ -13,6 +13,7 @@
 #include "ns3/nstime.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct JobOptions
     uint64_t bytes{0};   //!< size of its gradient
     Time start;          //!< when it begins
     std::string servers; //!< as they were given; "all" if they were not
+
+    std::set<std::string> keys; //!< what the job says for itself
 };
 
 /// @return what the text of a job may be, for the help
@@ -51,10 +54,13 @@ std::vector<JobOptions> ParseJobs(const std::vector<std::string>& texts,
  * Refuse what would have no effect beside --job, or is not possible there.
  *
  * @param parser the program's options, after Parse
+ * @param jobs the jobs, as ParseJobs returned them
  * @param nRanks processes that simulate together
  * @throws InputError that names the option
  */
-void CheckBesideJobs(const ProgramOptions& parser, uint32_t nRanks);
+void CheckBesideJobs(const ProgramOptions& parser,
+                     const std::vector<JobOptions>& jobs,
+                     uint32_t nRanks);
 
 /**
  * Do something for a job; what is wrong with what the user gave then has the job's name.

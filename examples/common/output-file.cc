@@ -6,6 +6,9 @@
 
 #include "ns3/allreduce-error.h"
 
+#include <filesystem>
+#include <system_error>
+
 namespace ns3::allreduce
 {
 
@@ -53,7 +56,13 @@ OutputFile::Finish()
 void
 OutputFile::Check(const std::string& option, const std::string& path)
 {
+    std::error_code ignored;
+    const bool isThere = std::filesystem::exists(path, ignored);
     CheckState(std::ofstream(path, std::ios::app), option, path);
+    if (!isThere)
+    {
+        std::filesystem::remove(path, ignored);
+    }
 }
 
 } // namespace ns3::allreduce

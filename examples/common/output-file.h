@@ -42,7 +42,8 @@ class OutputFile
     void Finish();
 
     /**
-     * Find out early whether a file can be written; what is in it stays.
+     * Find out early whether a file can be written; what is in it stays, and one that is not there
+     * is not there afterwards.
      *
      * @param option who asked for it
      * @param path where it will go

@@ -63,12 +63,33 @@ ExpandSchedulers(const PlanOptions& options)
     return names;
 }
 
+namespace
+{
+
+bool
+HasAttribute(const AllReduceScheduler& scheduler, const std::string& name)
+{
+    TypeId::AttributeInformation ignored;
+    return scheduler.GetInstanceTypeId().LookupAttributeByName(name, &ignored);
+}
+
+} // namespace
+
 void
 CheckSchedulers(const PlanOptions& options)
 {
+    bool isSampled = options.samples == 1 || options.schedulers.empty();
     for (const std::string& name : ExpandSchedulers(options))
     {
-        MakeScheduler(name, options);
+        const Ptr<AllReduceScheduler> scheduler = MakeScheduler(name, options);
+        isSampled = isSampled || (!options.online && HasAttribute(*scheduler, "Samples"));
+    }
+    if (!isSampled)
+    {
+        FailInput("--samples: has no effect, ",
+                  options.online ? "with --online rounds are chosen one by one"
+                                 : "none of the schedulers makes several plans",
+                  ", expected greedy, forest or hrl with whole plans");
     }
 }
 

@@ -232,6 +232,13 @@ PlanVerified(const Topology& topology,
     return plan;
 }
 
+void
+CheckNetwork(const Topology& topology, const PlanOptions& plan, const RunOptions& run)
+{
+    run.CheckFor(topology);
+    MakeCollective(topology, plan);
+}
+
 Experiment
 PlanExperiment(const Topology& topology,
                const std::string& schedulerName,
@@ -239,19 +246,22 @@ PlanExperiment(const Topology& topology,
                const PlanOptions& plan,
                const RunOptions& run)
 {
-    const Topology network = run.Apply(topology);
+    const Topology announced = run.MakeAnnounced(topology);
     std::optional<ProgressLine> line; // one for each plan, as nobody knows how many there will be
     const auto makeScheduler = [&] {
-        line.emplace("planning " + network.GetName() + " " + schedulerName, run.showProgress);
+        line.emplace("planning " + announced.GetName() + " " + schedulerName, run.showProgress);
         return MakeScheduler(schedulerName, plan);
     };
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line->Show(what, share); });
-    const GroupShape shape = GetShape(plan.groups.MakeGroups(network));
+    const GroupShape shape = GetShape(plan.groups.MakeGroups(announced));
+    Experiment experiment{run.MakeActual(topology), schedulerName, nullptr, {}, bytes, nullptr};
+    experiment.shape = shape;
+    experiment.announced = announced;
     if (plan.chunksPerServer == "auto")
     {
-        const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(network, m); };
-        ChunkChoice choice = ChooseChunks(network,
+        const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };
+        ChunkChoice choice = ChooseChunks(announced,
                                           makeCollective,
                                           makeScheduler,
                                           *CreateTransport(run.transport),
@@ -259,19 +269,18 @@ PlanExperiment(const Topology& topology,
                                           bytes * shape.nGroups,
                                           run.GetSync() == AllReduceSession::BARRIER,
                                           progress);
-        CheckPlan(network, schedulerName, choice.plan);
-        return {network,
-                schedulerName,
-                choice.scheduler,
-                std::move(choice.plan),
-                bytes,
-                nullptr,
-                shape};
+        CheckPlan(announced, schedulerName, choice.plan);
+        experiment.scheduler = choice.scheduler;
+        experiment.plan = std::move(choice.plan);
+        return experiment;
     }
-    const Ptr<AllReduceScheduler> scheduler = makeScheduler();
-    AllReduceSchedule schedule =
-        PlanVerified(network, MakeCollective(network, plan), schedulerName, *scheduler, progress);
-    return {network, schedulerName, scheduler, std::move(schedule), bytes, nullptr, shape};
+    experiment.scheduler = makeScheduler();
+    experiment.plan = PlanVerified(announced,
+                                   MakeCollective(announced, plan),
+                                   schedulerName,
+                                   *experiment.scheduler,
+                                   progress);
+    return experiment;
 }
 
 ExperimentResult

@@ -13,10 +13,12 @@
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/chakra-workload.h"
+#include "ns3/ideal-time.h"
 #include "ns3/nstime.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,7 @@ namespace ns3::allreduce
 /// What is to be run.
 struct Experiment
 {
-    Topology topology;                 //!< the network
+    Topology topology;                 //!< the actual network, which is simulated
     std::string schedulerName;         //!< who plans
     Ptr<AllReduceScheduler> scheduler; //!< the same
     AllReduceSchedule plan;            //!< what it planned, verified
@@ -35,6 +37,14 @@ struct Experiment
     /// one after another, as the options say.
     std::shared_ptr<const std::vector<ChakraWorkload>> training{};
     GroupShape shape{}; //!< which collective of how many groups
+    /// The announced network, for which is planned and predicted; none: it is the actual one.
+    std::optional<Topology> announced{};
+
+    /// @return the network that the planner was told of
+    const Topology& GetAnnounced() const
+    {
+        return announced ? *announced : topology;
+    }
 };
 
 /// How one direction of a link was used.
@@ -85,7 +95,7 @@ struct CollectiveSpan
     double ready{0};     //!< when all servers had done what it waited for
     double begin{0};     //!< when it began
     double end{0};       //!< when it was over
-    double ideal{0};     //!< how long the bound at line rate is
+    double ideal{0};     //!< how long it takes at least
     double predicted{0}; //!< how long the flow-level model says it takes
 };
 
@@ -93,8 +103,11 @@ struct CollectiveSpan
 struct ExperimentResult
 {
     std::string failure;               //!< why it failed; "" if it did not
-    double idealSeconds{0};            //!< the bound at line rate
-    double predictedSeconds{0};        //!< by the flow-level model
+    IdealTime ideal;                   //!< of the actual network at first, for one size of data
+    double idealSeconds{0};            //!< the same, or the mean of all sizes
+    double knownIdealSeconds{0};       //!< without the links that are down in the end; 0: unknown
+    std::string downLinks;             //!< those links, as "0-16,1-17"
+    double predictedSeconds{0};        //!< by the flow-level model, for the announced network
     double endSeconds{0};              //!< simulated time when it ended, well or not
     double measuredSeconds{0};         //!< mean of the AllReduces
     uint64_t boundRounds{0};           //!< no schedule takes fewer
@@ -160,6 +173,17 @@ Experiment PlanExperiment(const Topology& topology,
                           uint64_t bytes,
                           const PlanOptions& plan,
                           const RunOptions& run);
+
+/**
+ * Refuse what is not possible on a network before anything is planned or run, so that one network
+ * of several does not fail when others are done.
+ *
+ * @param topology the network, before the rates and delays that the options ask for
+ * @param plan how to plan
+ * @param run how to run
+ * @throws InputError that names the option
+ */
+void CheckNetwork(const Topology& topology, const PlanOptions& plan, const RunOptions& run);
 
 /**
  * Build a network, run AllReduces on it packet by packet, and measure. Uses and destroys the

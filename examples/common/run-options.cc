@@ -58,6 +58,13 @@ CheckRange(const char* option, uint64_t value, uint64_t least, uint64_t most)
     }
 }
 
+/// @return whether a type of transports has no use for TCP
+bool
+SendsDatagrams(TypeId transport)
+{
+    return transport.IsChildOf(TypeId::LookupByName("ns3::allreduce::DatagramTransport"));
+}
+
 } // namespace
 
 uint64_t
@@ -160,6 +167,33 @@ RunOptions::Check() const
 }
 
 void
+RunOptions::CheckIterations() const
+{
+    if (iterations == 1 && ParseTime(computeTime, "--compute-time") > 0)
+    {
+        FailInput(
+            "--compute-time: has no effect on one AllReduce, expected 2 --iterations or more");
+    }
+}
+
+void
+RunOptions::CheckAttributes(const std::set<std::string>& classes) const
+{
+    const TypeId chosen = CreateTransport(transport)->GetInstanceTypeId();
+    const TypeId any = TypeId::LookupByName("ns3::allreduce::AllReduceTransport");
+    for (const std::string& name : classes)
+    {
+        const TypeId type = TypeId::LookupByName(name);
+        const bool isOfOther = type.IsChildOf(any) && type != chosen && !chosen.IsChildOf(type);
+        const bool isOfTcp = name.compare(0, 8, "ns3::Tcp") == 0;
+        if (isOfOther || (isOfTcp && SendsDatagrams(chosen)))
+        {
+            FailInput("--", name, ": has no effect with --transport=", transport);
+        }
+    }
+}
+
+void
 RunOptions::CheckRanks() const
 {
     if (!HasMpi())
@@ -194,8 +228,7 @@ RunOptions::CheckRanks() const
            "where FlowMonitor sees only a part of each way");
     const std::string why = "because ns-3 passes at most 2000 bytes on; expected --frame=" +
                             std::to_string(MOST_CARRIED_BYTES) + " or less";
-    const TypeId datagrams = TypeId::LookupByName("ns3::allreduce::DatagramTransport");
-    const bool isDatagrams = CreateTransport(transport)->GetInstanceTypeId().IsChildOf(datagrams);
+    const bool isDatagrams = SendsDatagrams(CreateTransport(transport)->GetInstanceTypeId());
     refuse(verifyData && frame > MOST_CARRIED_BYTES, "--verify-data", why);
     refuse(!isDatagrams && frame > MOST_CARRIED_BYTES, "--transport=" + transport, why);
 }
@@ -203,7 +236,7 @@ RunOptions::CheckRanks() const
 void
 RunOptions::CheckFor(const Topology& topology) const
 {
-    faults.MakeFaults(Apply(topology), Seconds(1));
+    faults.MakeFaults(MakeActual(topology), Seconds(1));
 }
 
 bool
@@ -241,7 +274,7 @@ RunOptions::GetControl() const
 }
 
 Topology
-RunOptions::Apply(const Topology& topology) const
+RunOptions::MakeAnnounced(const Topology& topology) const
 {
     Topology changed = topology;
     if (!rate.empty())
@@ -252,7 +285,13 @@ RunOptions::Apply(const Topology& topology) const
     {
         changed = WithDelay(changed, ParseTime(delay, "--delay"));
     }
-    return faults.ApplySlow(changed);
+    return changed;
+}
+
+Topology
+RunOptions::MakeActual(const Topology& topology) const
+{
+    return faults.ApplySlow(MakeAnnounced(topology));
 }
 
 void

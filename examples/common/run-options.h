@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace ns3::allreduce
@@ -79,6 +80,22 @@ struct RunOptions
     void Check() const;
 
     /**
+     * Refuse what would have no effect on AllReduces one after another.
+     *
+     * @throws InputError that names the option
+     */
+    void CheckIterations() const;
+
+    /**
+     * Refuse attributes of ns-3 that would have no effect: those of TCP, and of transports, where
+     * another one carries the data.
+     *
+     * @param classes of which attributes were given
+     * @throws InputError that names the class
+     */
+    void CheckAttributes(const std::set<std::string>& classes) const;
+
+    /**
      * Refuse what is not possible on a network, before anything is run.
      *
      * @param topology the network
@@ -88,10 +105,17 @@ struct RunOptions
 
     /**
      * @param topology a network
-     * @return the same with the rates and delays asked for
+     * @return what planners are told: the same with the rates and delays asked for
      * @throws InputError that names the option
      */
-    Topology Apply(const Topology& topology) const;
+    Topology MakeAnnounced(const Topology& topology) const;
+
+    /**
+     * @param topology a network
+     * @return what is simulated: the announced network with the slow links that nobody was told of
+     * @throws InputError that names the option
+     */
+    Topology MakeActual(const Topology& topology) const;
 
     /// @return whether TopologyHelper::SetLight shall be true
     bool IsLight() const;

@@ -85,13 +85,24 @@ MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
 
 /// What was measured is there only if the run came to its end.
 void
-AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
+AddTimes(nlohmann::ordered_json& row,
+         const Experiment& experiment,
+         const RunOptions& options,
+         const ExperimentResult& result)
 {
     row["rounds"] = result.rounds;
     row["planned_rounds"] = experiment.plan.rounds.size();
     row["bound"] = result.boundRounds;
     row["ideal_s"] = result.idealSeconds;
+    row["ideal_bandwidth_s"] = result.ideal.bandwidth;
+    row["ideal_latency_s"] = result.ideal.latency;
+    row["bottleneck"] = result.ideal.GetReason();
     row["predicted_s"] = result.predictedSeconds;
+    if (!options.faults.slow.empty())
+    {
+        row["ideal_of"] = "actual network"; // in which links are slower
+        row["predicted_for"] = "announced network";
+    }
     row["measured_s"] = nullptr;
     row["ratio"] = nullptr;
     row["goodput_gbps"] = nullptr;
@@ -131,7 +142,8 @@ GetRunColumns()
             {"replans", "replans", 7},
             {"replanned_by", "replanned by", 12},
             {"events", "events", 9},
-            {"wall_s", "wall s", 7, 2}};
+            {"wall_s", "wall s", 7, 2},
+            {"bottleneck", "bottleneck", 10}};
 }
 
 std::vector<ResultWriter::Column>
@@ -155,14 +167,15 @@ GetCompareColumns()
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replanned_by", "replanned by", 12},
-            {"wall_s", "wall s", 6, 1}};
+            {"wall_s", "wall s", 6, 1},
+            {"bottleneck", "bottleneck", 10}};
 }
 
 nlohmann::ordered_json
 MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
 {
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
-    AddTimes(row, experiment, result);
+    AddTimes(row, experiment, options, result);
     row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
     AddOutcome(row, options, result);
     AddLinkSummary(row, experiment, result);
@@ -193,6 +206,15 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
     row["replans"] = result.nReplans;
     row["replanned_by"] = result.replannedBy;
     row["aborted"] = result.nAborted;
+    if (!result.downLinks.empty())
+    {
+        row["down_links"] = result.downLinks;
+        row["known_ideal_s"] = nullptr; // not all servers can reach each other
+        if (result.knownIdealSeconds > 0)
+        {
+            row["known_ideal_s"] = result.knownIdealSeconds;
+        }
+    }
     row["control_messages"] = result.nMessages;
     row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     if (result.nLateFaults > 0)
@@ -229,6 +251,19 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     {
         std::cerr << program << ": warning: " << row["late_faults"]
                   << " of the faults were to come after the end" << std::endl;
+    }
+    if (row.contains("down_links"))
+    {
+        std::cerr << program << ": note: ideal and prediction are of the network with all its "
+                  << "links; without " << row["down_links"].get<std::string>() << ", the ideal is ";
+        if (row["known_ideal_s"].is_null())
+        {
+            std::cerr << "not known" << std::endl;
+        }
+        else
+        {
+            std::cerr << row["known_ideal_s"].get<double>() << " s" << std::endl;
+        }
     }
     const auto failure = row.find("failure");
     if (failure == row.end())

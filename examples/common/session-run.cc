@@ -163,9 +163,10 @@ SessionRun::Predict()
         PredictTraining();
         return;
     }
-    const CollectiveSpan span = PredictSize(m_experiment.bytes);
-    m_result.idealSeconds = span.ideal;
-    m_result.predictedSeconds = span.predicted;
+    // Nothing on the actual network is faster than its ideal; planners know the announced one only.
+    m_result.ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
+    m_result.idealSeconds = m_result.ideal.seconds;
+    m_result.predictedSeconds = PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);
 }
 
 void
@@ -178,7 +179,8 @@ SessionRun::PredictTraining()
         const auto [entry, isNew] = spans.try_emplace(collective.bytes);
         if (isNew)
         {
-            entry->second = PredictSize(collective.bytes);
+            entry->second.ideal = ComputeIdeal(m_network->GetTopology(), collective.bytes).seconds;
+            entry->second.predicted = PredictOn(m_experiment.GetAnnounced(), collective.bytes);
         }
         m_result.idealSeconds += entry->second.ideal / collectives.size();
         m_result.predictedSeconds += entry->second.predicted / collectives.size();
@@ -186,21 +188,44 @@ SessionRun::PredictTraining()
     }
 }
 
-CollectiveSpan
-SessionRun::PredictSize(uint64_t bytes) const
+IdealTime
+SessionRun::ComputeIdeal(const Topology& topology, uint64_t bytes) const
+{
+    return ComputeIdealTime(topology, m_experiment.plan.collective, GetTotalBytes(bytes));
+}
+
+void
+SessionRun::CollectDownLinks()
 {
     const Topology& topology = m_network->GetTopology();
-    const AllReduceSchedule& plan = m_experiment.plan;
-    CollectiveSpan span;
-    const uint64_t total = GetTotalBytes(bytes);
-    span.ideal = ComputeIdealTime(topology, plan.collective, total).seconds;
-    span.predicted = PredictSeconds(topology,
-                                    *m_session->GetTransport(),
-                                    m_options.frame,
-                                    plan,
-                                    total,
-                                    m_options.GetSync() == AllReduceSession::BARRIER);
-    return span;
+    std::vector<Link> left;
+    for (LinkId id = 0; id < topology.GetNLinks(); ++id)
+    {
+        const Link& link = topology.GetLink(id);
+        if (m_network->IsLinkUp(id))
+        {
+            left.push_back(link);
+            continue;
+        }
+        m_result.downLinks +=
+            (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
+    }
+    const Topology rest = topology.WithLinks(topology.GetName(), left);
+    if (!m_result.downLinks.empty() && !m_experiment.training && rest.AreServersConnected())
+    {
+        m_result.knownIdealSeconds = ComputeIdeal(rest, m_experiment.bytes).seconds;
+    }
+}
+
+double
+SessionRun::PredictOn(const Topology& topology, uint64_t bytes) const
+{
+    return PredictSeconds(topology,
+                          *m_session->GetTransport(),
+                          m_options.frame,
+                          m_experiment.plan,
+                          GetTotalBytes(bytes),
+                          m_options.GetSync() == AllReduceSession::BARRIER);
 }
 
 /// ns-3's clock holds 292 years; faults and retries need some of them.
@@ -208,7 +233,12 @@ void
 SessionRun::CheckDuration(Time start) const
 {
     constexpr double MOST_SECONDS = 1e8;
-    const double seconds = start.GetSeconds() + m_result.predictedSeconds * GetNAllReduces();
+    double seconds = m_result.predictedSeconds;
+    if (!m_options.faults.slow.empty())
+    {
+        seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
+    }
+    seconds = start.GetSeconds() + seconds * GetNAllReduces();
     if (!(seconds <= MOST_SECONDS))
     {
         FailInput(m_experiment.topology.GetName(),
@@ -256,6 +286,7 @@ SessionRun::Collect()
         m_result.countsResent = true;
         m_result.nResent = datagrams->GetNResent();
     }
+    CollectDownLinks();
     m_recorder.Finish();
 }
 

@@ -75,7 +75,9 @@ class SessionRun
     void NoteRoundEnded(uint32_t round, Time duration);
     void Predict();
     void PredictTraining();
-    CollectiveSpan PredictSize(uint64_t bytes) const;
+    IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;
+    double PredictOn(const Topology& topology, uint64_t bytes) const;
+    void CollectDownLinks();
     void CheckDuration(Time start) const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;

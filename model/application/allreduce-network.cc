@@ -45,7 +45,9 @@ AllReduceNetwork::AllReduceNetwork(Topology topology,
                                    const NetDeviceContainer& devices)
     : m_topology(std::move(topology)),
       m_devices(devices),
-      m_isDown(m_topology.GetNLinks(), false)
+      m_isDown(m_topology.GetNLinks(), false),
+      m_isBroken(m_topology.GetNLinks(), false),
+      m_outages(m_topology.GetNLinks())
 {
     NS_ABORT_MSG_IF(
         nodes.GetN() != m_topology.GetNNodes() || devices.GetN() != m_topology.GetNDirectedLinks(),
@@ -197,6 +199,43 @@ AllReduceNetwork::MakePathTag(const Path& path) const
 void
 AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
 {
+    RequireBelow("link", link, m_topology.GetNLinks());
+    m_isBroken[link] = !isUp;
+    UpdateLink(link);
+}
+
+void
+AllReduceNetwork::ScheduleOutage(LinkId link, Time delay, std::optional<Time> duration)
+{
+    RequireBelow("link", link, m_topology.GetNLinks());
+    Outage outage{Simulator::Now() + delay, std::nullopt};
+    const Ptr<AllReduceNetwork> self(this);
+    Simulator::Schedule(delay, &AllReduceNetwork::UpdateLink, self, link);
+    if (duration)
+    {
+        outage.end = outage.begin + *duration;
+        Simulator::Schedule(delay + *duration, &AllReduceNetwork::UpdateLink, self, link);
+    }
+    m_outages[link].push_back(outage);
+}
+
+const AllReduceNetwork::Outage*
+AllReduceNetwork::FindOutage(LinkId link, Time time) const
+{
+    const Outage* found = nullptr;
+    for (const Outage& outage : m_outages[link])
+    {
+        const bool holds = outage.begin <= time && (!outage.end || time < *outage.end);
+        const bool isLonger = !found || (found->end && (!outage.end || *found->end < *outage.end));
+        found = holds && isLonger ? &outage : found;
+    }
+    return found;
+}
+
+void
+AllReduceNetwork::UpdateLink(LinkId link)
+{
+    const bool isUp = !m_isBroken[link] && !FindOutage(link, Simulator::Now());
     if (IsLinkUp(link) == isUp)
     {
         return;
@@ -212,25 +251,16 @@ AllReduceNetwork::SetLinkUp(LinkId link, bool isUp)
     m_linkChanged(link, isUp);
 }
 
-void
-AllReduceNetwork::ScheduleMending(LinkId link, Time delay)
-{
-    NS_LOG_FUNCTION(this << link << delay);
-    ++m_nMendingsDue;
-    Simulator::Schedule(delay, &AllReduceNetwork::Mend, Ptr<AllReduceNetwork>(this), link);
-}
-
-void
-AllReduceNetwork::Mend(LinkId link)
-{
-    --m_nMendingsDue;
-    SetLinkUp(link, true);
-}
-
 bool
-AllReduceNetwork::IsMendingDue() const
+AllReduceNetwork::IsLinkUpOrDue(LinkId link) const
 {
-    return m_nMendingsDue > 0;
+    RequireBelow("link", link, m_topology.GetNLinks());
+    const Outage* outage = FindOutage(link, Simulator::Now());
+    while (outage && outage->end)
+    {
+        outage = FindOutage(link, *outage->end);
+    }
+    return !m_isBroken[link] && !outage;
 }
 
 bool

@@ -12,9 +12,11 @@
 #include "ns3/ipv4-address.h"
 #include "ns3/net-device-container.h"
 #include "ns3/node-container.h"
+#include "ns3/nstime.h"
 #include "ns3/object.h"
 #include "ns3/traced-callback.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -138,24 +140,30 @@ class AllReduceNetwork : public Object
                  uint16_t destinationPort);
 
     /**
-     * A link breaks or is mended; nothing happens if it is so already.
+     * Break a link or mend it by hand; nothing happens if it is so already. A link that outages
+     * hold down comes up when the last of them is over.
      *
      * @param link the link
-     * @param isUp whether it can be used from now on
+     * @param isUp whether it can be used from now on, as far as this goes
      */
     void SetLinkUp(LinkId link, bool isUp);
 
     /**
-     * Mend a link later. While a link is due to be mended, sessions whose servers cannot reach each
-     * other wait for it; else they fail at once.
+     * Break a link later, and perhaps mend it. Outages of one link may overlap: the link is up when
+     * none of them holds it down.
      *
      * @param link the link
-     * @param delay when, from now on
+     * @param delay when it breaks, from now on
+     * @param duration for how long; for ever if it is not given
      */
-    void ScheduleMending(LinkId link, Time delay);
+    void ScheduleOutage(LinkId link, Time delay, std::optional<Time> duration = std::nullopt);
 
-    /// @return whether a link is due to be mended
-    bool IsMendingDue() const;
+    /**
+     * @param link a link
+     * @return whether it can be used, or will be when outages are over. Sessions whose servers
+     *         cannot reach each other wait for such links, and else fail at once.
+     */
+    bool IsLinkUpOrDue(LinkId link) const;
 
     /**
      * @param link a link
@@ -188,8 +196,17 @@ class AllReduceNetwork : public Object
     bool IsHere(NodeId node) const;
 
   private:
-    /// Do what ScheduleMending says.
-    void Mend(LinkId link);
+    /// An outage of a link.
+    struct Outage
+    {
+        Time begin;              //!< from here on
+        std::optional<Time> end; //!< until then, if it ends
+    };
+
+    /// @return the longest outage that holds a link down at a time, or nullptr
+    const Outage* FindOutage(LinkId link, Time time) const;
+    /// Take a link up or down if it is not so already, and tell everybody.
+    void UpdateLink(LinkId link);
     /// Refuse an index that is out of range. @param what what is counted @param index the index
     /// @param count how many there are
     void RequireBelow(const char* what, uint32_t index, uint32_t count) const;
@@ -204,7 +221,8 @@ class AllReduceNetwork : public Object
     NetDeviceContainer m_devices;               //!< by directed link: sends
     std::vector<uint16_t> m_interfaces;         //!< by directed link: sends
     std::vector<bool> m_isDown;                 //!< by link
-    uint32_t m_nMendingsDue{0};                 //!< see ScheduleMending
+    std::vector<bool> m_isBroken;               //!< by link: by hand
+    std::vector<std::vector<Outage>> m_outages; //!< by link
     TracedCallback<LinkId, bool> m_linkChanged; //!< a link broke or was mended
 };
 

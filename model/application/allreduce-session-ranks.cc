@@ -173,7 +173,7 @@ AllReduceSession::NoteBarrierMessage(TransferId transfer, const Bytes& data)
 void
 AllReduceSession::EndAllRanks()
 {
-    if (IsHere(TokenBarrier::ROOT))
+    if (IsHere(m_barrier->GetRoot()))
     {
         const Time stop = Simulator::Now() + GetEndMargin();
         m_stopText = std::make_shared<const Bytes>(WriteTime(stop, MESSAGE_BYTES));

@@ -13,7 +13,7 @@
 #include "ns3/allreduce-compat.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/boolean.h"
-#include "ns3/breadth-first-search.h"
+#include "ns3/chunk-needs.h"
 #include "ns3/contribution-ledger.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
@@ -296,6 +296,7 @@ AllReduceSession::BeginAllReduce()
     m_isRunning = true;
     m_hasBegun = false;
     m_begin = Simulator::Now();
+    m_waited = Time(0);
     m_lastArrival = m_begin;
     m_watch = Simulator::Schedule(GetPatience(), &AllReduceSession::CheckProgress, this);
     GoOn();
@@ -354,8 +355,8 @@ AllReduceSession::GoOn()
         return;
     }
     const std::string cutOff = FindCutOff();
-    m_isCutOff = !cutOff.empty();
-    if (m_isCutOff && !m_network->IsMendingDue())
+    NoteCutOff(!cutOff.empty());
+    if (m_isCutOff && !IsMendingDue())
     {
         Fail(cutOff);
     }
@@ -504,7 +505,7 @@ AllReduceSession::BeginRounds()
     if (!m_hasBegun)
     {
         m_hasBegun = true;
-        m_begin = Simulator::Now();
+        m_begin = Simulator::Now() - m_waited;
     }
     m_isGathering = false;
     m_handedOut(m_firstRound, m_nextRounds);
@@ -540,7 +541,10 @@ AllReduceSession::PlanBarrier()
     {
         isUp[link] = m_state->IsLinkUp(link);
     }
-    m_barrier->PlanTree(topology, isUp);
+    // Those that have something left to do reach each other.
+    const auto busy =
+        std::find_if(m_nLacking.begin(), m_nLacking.end(), [](uint32_t n) { return n > 0; });
+    m_barrier->PlanTree(topology, isUp, busy - m_nLacking.begin());
 }
 
 void
@@ -681,6 +685,7 @@ AllReduceSession::ComeTogether()
         GoOn(); // which waits for a link
         return;
     }
+    NoteCutOff(false);
     PlanBarrier();
     m_barrier->BeginTogether({});
 }
@@ -1069,7 +1074,7 @@ void
 AllReduceSession::CheckProgress()
 {
     const Time patience = GetPatience();
-    const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero();
+    const bool isWaitingForLink = m_isCutOff && m_watchdog.IsZero() && IsMendingDue();
     // Ranks whose servers take no part in a round hear nothing of it.
     constexpr int64_t LONG = 1000;
     const bool awaitsOthers = AwaitsOthers() && Simulator::Now() - m_lastArrival < patience * LONG;
@@ -1116,24 +1121,6 @@ AllReduceSession::DescribeStuck() const
     return text.str();
 }
 
-std::vector<bool>
-AllReduceSession::FindNeeded() const
-{
-    const uint32_t nServers = m_network->GetTopology().GetNServers();
-    std::vector<bool> isNeeded(nServers, m_collective.IsOfAll() || UsesMessages());
-    for (const NodeId root : m_collective.roots)
-    {
-        isNeeded[root] = true;
-    }
-    for (NodeId server = 0; server < nServers; ++server)
-    {
-        // A server of no group may relay: what it holds of a sum is lost without it.
-        isNeeded[server] = isNeeded[server] || m_nLacking[server] > 0 ||
-                           m_state->GetPartials().CountRow(server) > 0;
-    }
-    return isNeeded;
-}
-
 std::string
 AllReduceSession::FindCutOff()
 {
@@ -1153,28 +1140,40 @@ AllReduceSession::FindCutOff()
 std::string
 AllReduceSession::DescribeCutOff() const
 {
-    const Topology& topology = m_network->GetTopology();
-    const auto isUp = [this](NodeId, const Topology::Port& port) {
-        return m_state->IsLinkUp(GetLinkId(port.out));
-    };
-    const std::vector<bool> isNeeded = FindNeeded();
-    const auto needed = std::count(isNeeded.begin(), isNeeded.end(), true);
-    const NodeId first = std::find(isNeeded.begin(), isNeeded.end(), true) - isNeeded.begin();
-    const BreadthFirstTree tree = SearchBreadthFirst(topology, first, isUp);
-    const auto nReached = std::count_if(tree.order.begin(), tree.order.end(), [&](NodeId node) {
-        return topology.IsServer(node) && isNeeded[node];
-    });
-    // Those that are fewer are the ones that are cut off.
-    const bool isMinority = 2 * nReached < needed;
     std::ostringstream text;
-    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    for (const NodeId server : allreduce::FindCutOff(*m_state, UsesMessages()))
     {
-        if (isNeeded[server] && tree.IsReached(server) == isMinority)
-        {
-            text << (text.tellp() > 0 ? ", " : "cut off by links that are down: server ") << server;
-        }
+        text << (text.tellp() > 0 ? ", " : "") << server;
     }
-    return nReached == needed ? "" : text.str();
+    const char* rule = m_collective.mayRelay ? "" : " and servers that may not relay";
+    return text.str().empty()
+               ? ""
+               : std::string("cut off by links that are down") + rule + ": server " + text.str();
+}
+
+bool
+AllReduceSession::IsMendingDue() const
+{
+    AllReduceState mended = *m_state;
+    for (LinkId link = 0; link < m_network->GetTopology().GetNLinks(); ++link)
+    {
+        mended.SetLinkUp(link, m_network->IsLinkUpOrDue(link));
+    }
+    return allreduce::FindCutOff(mended, UsesMessages()).empty();
+}
+
+void
+AllReduceSession::NoteCutOff(bool isCutOff)
+{
+    if (isCutOff && !m_isCutOff)
+    {
+        m_cutOffSince = Simulator::Now();
+    }
+    if (!isCutOff && m_isCutOff && !m_hasBegun)
+    {
+        m_waited += Simulator::Now() - m_cutOffSince;
+    }
+    m_isCutOff = isCutOff;
 }
 
 void

@@ -52,10 +52,11 @@ class WorkloadDispatcher;
  *
  * When a link breaks, the flows over it are aborted, the others run to their end, and the
  * scheduler is asked to go on from the state then reached. If servers cannot reach each other the
- * session waits for a link that is due to be mended (see AllReduceNetwork::ScheduleMending), and
- * fails if none is; a group waits for those that it needs. If nothing arrives for too long, the
- * scheduler does not know how to go on, or what it hands out is not correct, the session fails; it
- * then says why (GetFailure) and does nothing more.
+ * session waits for links that are due to be mended (see AllReduceNetwork::ScheduleOutage), and
+ * fails if they would not help. Who needs whom is a question for each chunk (see ChunkNeeds); with
+ * Control PACKETS all that have something left to do need each other. If nothing arrives for too
+ * long, the scheduler does not know how to go on, or what it hands out is not correct, the session
+ * fails; it then says why (GetFailure) and does nothing more.
  *
  * Where several ranks simulate the network, each has a session for the servers that it simulates.
  * All have the same plan, and servers act on what they know: their part of it, what has arrived,
@@ -178,8 +179,8 @@ class AllReduceSession : public Object
     /// @return why the session failed; "" if it has not
     const std::string& GetFailure() const;
 
-    /// @return how long each AllReduce took, without the time for computing and, before the first,
-    /// for connections that were opened ahead
+    /// @return how long each AllReduce took, with the time for which it waited for links, without
+    /// that for computing and, before the first, for connections that were opened ahead
     const std::vector<Time>& GetDurations() const;
 
     /// @return how long each round of the last AllReduce took
@@ -310,11 +311,14 @@ class AllReduceSession : public Object
     bool IsHere(NodeId server) const;
     bool AwaitsOthers() const;
     std::string DescribeStuck() const;
-    /// @return by server: whether the AllReduce cannot go on without it
-    std::vector<bool> FindNeeded() const;
+    /// @return which servers cannot go on because of links that are down; "" if all can
     std::string DescribeCutOff() const;
     /// @return what DescribeCutOff does, without a search as long as no link has changed
     std::string FindCutOff();
+    /// @return whether links that are down and due to be mended are all that is lacking
+    bool IsMendingDue() const;
+    /// Begin to wait for a link, or end it. @param isCutOff whether servers cannot go on
+    void NoteCutOff(bool isCutOff);
 
     // Where several ranks simulate the network: see allreduce-session-ranks.cc
     std::string DescribeObstacle() const;
@@ -377,6 +381,8 @@ class AllReduceSession : public Object
     bool m_isCutOff{false};                           //!< servers cannot reach each other
     std::optional<uint64_t> m_connectedAt; //!< the ledger's upsets when all could reach each other
     Time m_begin;                          //!< of the present AllReduce
+    Time m_cutOffSince;                    //!< if servers cannot reach each other
+    Time m_waited;                         //!< for links, before the first round
     Time m_lastArrival;                    //!< when there last was progress
     EventId m_watch;                       //!< looks for progress
     EventId m_next;                        //!< goes on

@@ -59,7 +59,7 @@ ChooseChunks(const Topology& topology,
     const uint32_t nPorts = ComputeMeanPorts(topology);
     ChunkChoice best = tryOut(nPorts);
     const double enough =
-        NEAR_IDEAL * ComputeIdealTime(topology, best.plan.collective, bytes).volume;
+        NEAR_IDEAL * ComputeIdealTime(topology, best.plan.collective, bytes).bandwidth;
     const auto improve = [&](uint32_t chunksPerServer) {
         ChunkChoice other = tryOut(chunksPerServer);
         const bool isBetter = other.predictedSeconds < best.predictedSeconds;

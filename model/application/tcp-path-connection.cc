@@ -100,6 +100,18 @@ PacedTcpSocket::GetNUnsent() const
     return m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence);
 }
 
+uint32_t
+PacedTcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
+{
+    // ns-3's own rate, a window in a round trip, becomes 0 if it does not fit into 64 bits, as with
+    // round trips of 0 ns.
+    if (m_tcb->m_pacing && m_tcb->m_pacingRate.Get().GetBitRate() == 0)
+    {
+        m_tcb->m_pacingRate = m_tcb->m_maxPacingRate;
+    }
+    return TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
+}
+
 TypeId
 TransferTag::GetTypeId()
 {

@@ -50,6 +50,9 @@ class PacedTcpSocket : public TcpSocketBase
 
     /// @return bytes that were written and have not been sent yet
     uint32_t GetNUnsent() const;
+
+  protected:
+    uint32_t SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
 };
 
 /**

@@ -53,7 +53,7 @@ TokenBarrier::TokenBarrier(Owner owner)
 }
 
 void
-TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
+TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp, NodeId server)
 {
     ++m_phase;
     m_isOver = false;
@@ -61,14 +61,18 @@ TokenBarrier::PlanTree(const Topology& topology, const std::vector<bool>& isUp)
     const auto mayPass = [&](NodeId, const Topology::Port& port) {
         return isUp[GetLinkId(port.out)];
     };
-    const BreadthFirstTree tree = SearchBreadthFirst(topology, ROOT, mayPass);
+    const std::vector<NodeId> reached = SearchBreadthFirst(topology, server, mayPass).order;
+    m_root = *std::min_element(reached.begin(), reached.end()); // servers come before switches
+    m_members[m_root].takesPart = true;
+    const BreadthFirstTree tree = SearchBreadthFirst(topology, m_root, mayPass);
     for (const NodeId node : tree.order)
     {
-        if (!topology.IsServer(node) || node == ROOT)
+        if (!topology.IsServer(node) || node == m_root)
         {
             continue;
         }
         Member& member = m_members[node];
+        member.takesPart = true;
         member.up = FindWayUp(topology, tree, node);
         member.parent = FindRoom(topology, member.up.back());
         if (member.parent != member.up.back())
@@ -94,15 +98,23 @@ TokenBarrier::FindRoom(const Topology& topology, NodeId top) const
     return hosts[i];
 }
 
+NodeId
+TokenBarrier::GetRoot() const
+{
+    return m_root;
+}
+
 std::vector<Path>
 TokenBarrier::GetPaths() const
 {
     std::vector<Path> paths;
-    for (NodeId server = ROOT + 1; server < m_members.size(); ++server)
+    for (const Member& member : m_members)
     {
-        const Path& up = m_members[server].up;
-        paths.push_back(up);
-        paths.emplace_back(up.rbegin(), up.rend());
+        if (!member.up.empty())
+        {
+            paths.push_back(member.up);
+            paths.emplace_back(member.up.rbegin(), member.up.rend());
+        }
     }
     return paths;
 }
@@ -127,9 +139,9 @@ void
 TokenBarrier::BeginRound(const WorkloadList& round)
 {
     Expect(round);
-    if (m_owner.isHere(ROOT))
+    if (m_owner.isHere(m_root))
     {
-        Release(ROOT);
+        Release(m_root);
     }
 }
 
@@ -143,7 +155,7 @@ TokenBarrier::BeginTogether(const WorkloadList& round)
     }
     for (NodeId server = 0; server < m_members.size(); ++server)
     {
-        if (m_owner.isHere(server))
+        if (m_owner.isHere(server) && m_members[server].takesPart)
         {
             m_owner.release(server);
             FinishIfDone(server);
@@ -209,7 +221,7 @@ std::vector<Path>
 TokenBarrier::GetPathsTo(NodeId server) const
 {
     std::vector<Path> paths;
-    for (; server != ROOT; server = m_members[server].parent)
+    for (; server != m_root; server = m_members[server].parent)
     {
         paths.push_back(GetPath({m_phase, server, true}));
     }
@@ -240,12 +252,12 @@ void
 TokenBarrier::FinishIfDone(NodeId server)
 {
     Member& member = m_members[server];
-    if (!member.isReleased || member.isDone || member.nAwaited > 0 || m_isOver)
+    if (!member.takesPart || !member.isReleased || member.isDone || member.nAwaited > 0 || m_isOver)
     {
         return;
     }
     member.isDone = true;
-    if (server == ROOT)
+    if (server == m_root)
     {
         m_owner.end();
     }

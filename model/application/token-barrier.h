@@ -21,18 +21,15 @@ namespace ns3::allreduce
  * @brief A barrier of messages along a tree of the servers.
  *
  * A server that has received all that the round sends it, and heard the same from the servers below
- * it, sends a token up the tree. When server 0, the root, is that far, the round is over. Then
- * releases go down the tree, and a server that gets one begins the next round. No server has more
- * than four below it for each of its ports, so that tokens do not drown each other in a short
- * queue.
+ * it, sends a token up the tree. When the root is that far, the round is over. Then releases go
+ * down the tree, and a server that gets one begins the next round. No server has more than four
+ * below it for each of its ports, so that tokens do not drown each other in a short queue.
  *
  * Where several ranks simulate the network, each has a barrier for the servers that it simulates.
  */
 class TokenBarrier
 {
   public:
-    static constexpr NodeId ROOT = 0; //!< the server at the top of the tree
-
     /// A token or a release.
     struct Message
     {
@@ -58,12 +55,17 @@ class TokenBarrier
     explicit TokenBarrier(Owner owner);
 
     /**
-     * Lay out the tree; messages that are on their way count no longer.
+     * Lay out the tree; messages that are on their way count no longer. It joins all servers that
+     * a given one can reach, with the first of them for its root. The others take no part.
      *
      * @param topology the network
-     * @param isUp by link: whether it can be used; the servers are connected by these links
+     * @param isUp by link: whether it can be used
+     * @param server the given one
      */
-    void PlanTree(const Topology& topology, const std::vector<bool>& isUp);
+    void PlanTree(const Topology& topology, const std::vector<bool>& isUp, NodeId server);
+
+    /// @return the server at the top of the tree
+    NodeId GetRoot() const;
 
     /// @return the paths of the tree, up and down
     std::vector<Path> GetPaths() const;
@@ -113,6 +115,7 @@ class TokenBarrier
     /// A server's place in the tree and how far it is.
     struct Member
     {
+        bool takesPart{false};        //!< is in the tree
         NodeId parent{0};             //!< the server above it
         Path up;                      //!< the way there
         std::vector<NodeId> children; //!< the servers below it
@@ -131,6 +134,7 @@ class TokenBarrier
     void Send(NodeId child, bool isRelease);
 
     Owner m_owner;                 //!< what the barrier needs of its owner
+    NodeId m_root{0};              //!< the server at the top of the tree
     std::vector<Member> m_members; //!< by server
     uint32_t m_phase{0};           //!< messages of earlier ones do not count
     bool m_isOver{false};          //!< see ReleaseAll

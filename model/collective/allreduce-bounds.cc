@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace ns3::allreduce
@@ -69,41 +68,6 @@ FindReach(const Topology& topology, NodeId root, const std::vector<bool>& mayHol
     return isReached;
 }
 
-/// Refuse groups that need relays which they may not have.
-void
-CheckGroupsConnected(const Topology& topology, const Collective& collective)
-{
-    std::set<std::pair<uint32_t, uint32_t>> done; // contributors, receivers
-    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
-    {
-        const uint32_t contributors = collective.contributors[chunk];
-        const uint32_t receivers = collective.receivers[chunk];
-        if (!done.insert({contributors, receivers}).second)
-        {
-            continue;
-        }
-        const std::vector<NodeId> servers = GetMembers(collective, chunk);
-        std::vector<bool> mayHold(topology.GetNServers(), false);
-        for (const NodeId server : servers)
-        {
-            mayHold[server] = true;
-        }
-        const auto isReached = FindReach(topology, collective.roots[chunk], mayHold);
-        for (const NodeId server : servers)
-        {
-            if (!isReached[server])
-            {
-                FailInput(topology.GetName(),
-                          ": server ",
-                          server,
-                          " cannot reach server ",
-                          collective.roots[chunk],
-                          " over servers of its group, expected relays to be allowed");
-            }
-        }
-    }
-}
-
 /// @return by server: how many chunks have it for their root
 std::vector<uint64_t>
 CountChunks(const Topology& topology, const std::vector<NodeId>& chunkRoots)
@@ -136,10 +100,10 @@ MakeHeadTailBound(const Topology& topology,
                  std::back_inserter(sets),
                  [](const std::vector<NodeId>& part) { return part.size() > 1; });
     const HeadTailBound bound = ComputeHeadTailBound(topology, growth, nChunks, sets);
-    std::ostringstream text;
-    text << "the way into " << DescribeServers(bound.servers) << ", of capacity " << bound.width
-         << ", from round " << bound.head << " on";
-    return {"head-tail", bound.rounds, text.str()};
+    return {"head-tail",
+            bound.rounds,
+            DescribeWayInto(topology, bound.servers) + ", from round " +
+                std::to_string(bound.head) + " on"};
 }
 
 LowerBound
@@ -158,35 +122,13 @@ MakeHopBound(const ReduceGrowth& growth, const std::vector<uint64_t>& nChunks)
     return {"hops", rounds, "root " + std::to_string(farthest)};
 }
 
-/// @return what a bound by sides is about
-std::string
-DescribeCut(const Topology& topology, const CutBound& cut)
-{
-    std::ostringstream text;
-    if (cut.nSides > 1)
-    {
-        text << cut.nSides << " parts of the network";
-    }
-    else
-    {
-        std::vector<NodeId> servers;
-        for (NodeId server = 0; server < topology.GetNServers(); ++server)
-        {
-            if (cut.side[server] != NO_SIDE)
-            {
-                servers.push_back(server);
-            }
-        }
-        text << "the border of " << DescribeServers(servers);
-    }
-    text << ": " << cut.crossings << " workloads over a width of " << cut.width;
-    return text.str();
-}
-
 LowerBound
 MakeCutBound(const Topology& topology, const CutBound& cut)
 {
-    return {"cut", (cut.crossings + cut.width - 1) / cut.width, DescribeCut(topology, cut)};
+    return {"cut",
+            (cut.crossings + cut.width - 1) / cut.width,
+            DescribeBottleneck(topology, cut) + ": " + std::to_string(cut.crossings) +
+                " workloads over a capacity of " + std::to_string(cut.width)};
 }
 
 /// @return the hops to the farthest server of a set
@@ -227,10 +169,7 @@ MakeGroupHopBound(const Topology& topology, const Collective& collective)
 LowerBounds
 ComputeGroupBounds(const Topology& topology, const Collective& collective)
 {
-    if (!collective.mayRelay)
-    {
-        CheckGroupsConnected(topology, collective);
-    }
+    CheckGroupsConnected(topology, collective);
     const std::vector<int64_t> capacities = GetCapacities(topology);
     LowerBounds bounds;
     bounds.cut = FindBestCut(topology, collective, {capacities.begin(), capacities.end()});
@@ -247,6 +186,44 @@ LowerBounds::GetBest() const
     return *std::max_element(all.begin(), all.end(), [](const LowerBound& x, const LowerBound& y) {
         return x.rounds < y.rounds;
     });
+}
+
+void
+CheckGroupsConnected(const Topology& topology, const Collective& collective)
+{
+    if (collective.mayRelay || collective.IsOfAll())
+    {
+        return;
+    }
+    std::set<std::pair<uint32_t, uint32_t>> done; // contributors, receivers
+    for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
+    {
+        const uint32_t contributors = collective.contributors[chunk];
+        const uint32_t receivers = collective.receivers[chunk];
+        if (!done.insert({contributors, receivers}).second)
+        {
+            continue;
+        }
+        const std::vector<NodeId> servers = GetMembers(collective, chunk);
+        std::vector<bool> mayHold(topology.GetNServers(), false);
+        for (const NodeId server : servers)
+        {
+            mayHold[server] = true;
+        }
+        const auto isReached = FindReach(topology, collective.roots[chunk], mayHold);
+        for (const NodeId server : servers)
+        {
+            if (!isReached[server])
+            {
+                FailInput(topology.GetName(),
+                          ": server ",
+                          server,
+                          " cannot reach server ",
+                          collective.roots[chunk],
+                          " over servers of its group, expected relays to be allowed");
+            }
+        }
+    }
 }
 
 LowerBounds

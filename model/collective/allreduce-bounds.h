@@ -69,8 +69,9 @@ struct LowerBounds
  *
  * Rounds are whole, so each bound is rounded up.
  *
- * They make no claim about algorithms in which several servers finish the same sum by themselves,
- * such as recursive doubling without a root.
+ * Of algorithms in which several servers finish the same sum by themselves, such as recursive
+ * doubling, only **prices** says something, and the **cut** of an AllReduce of groups: there they
+ * hold, too.
  *
  * @param topology the network
  * @param collective what is to be summed where; roots alone: an AllReduce of all servers
@@ -79,6 +80,17 @@ struct LowerBounds
  * collective has a fault
  */
 LowerBounds ComputeLowerBounds(const Topology& topology, const Collective& collective);
+
+/**
+ * @ingroup allreduce
+ *
+ * Refuse groups that need relays which they may not have.
+ *
+ * @param topology the network
+ * @param collective what is to be summed where, without a fault
+ * @throws InputError that names two servers of a group that cannot reach each other
+ */
+void CheckGroupsConnected(const Topology& topology, const Collective& collective);
 
 } // namespace ns3::allreduce
 

@@ -209,11 +209,15 @@ FindFault(const Collective& collective, const Topology& topology)
                "each of " + std::to_string(collective.GetNChunks()) + " chunks";
     }
     std::string fault = FindFaultOfSets(collective, topology);
+    bool hasWork = false;
     for (ChunkId chunk = 0; fault.empty() && chunk < collective.GetNChunks(); ++chunk)
     {
         fault = FindFaultOfChunk(collective, chunk);
+        hasWork = hasWork || (fault.empty() && GetMembers(collective, chunk).size() > 1);
     }
-    return fault;
+    return !fault.empty() || hasWork ? fault
+                                     : "no chunk has a contributor or receiver besides its root, "
+                                       "expected at least one";
 }
 
 std::vector<NodeId>

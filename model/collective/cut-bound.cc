@@ -47,10 +47,12 @@ class SideTrial
   public:
     SideTrial(const Topology& topology,
               const Collective& collective,
-              const std::vector<uint64_t>& widths)
+              const std::vector<uint64_t>& widths,
+              const std::vector<uint64_t>& sizes)
         : m_topology(topology),
           m_collective(collective),
-          m_widths(widths)
+          m_widths(widths),
+          m_sizes(sizes)
     {
     }
 
@@ -78,7 +80,8 @@ class SideTrial
             const auto& contributors = sidesOfSet[m_collective.contributors[chunk]];
             const auto& receivers = sidesOfSet[m_collective.receivers[chunk]];
             const bool isRootApart = receivers.count(bound.side[m_collective.roots[chunk]]) == 0;
-            bound.crossings += contributors.size() - 1 + receivers.size() + isRootApart - 1;
+            bound.crossings +=
+                m_sizes[chunk] * (contributors.size() - 1 + receivers.size() + isRootApart - 1);
         }
         Keep(std::move(bound));
     }
@@ -89,7 +92,7 @@ class SideTrial
     }
 
   private:
-    /// @return how many workloads leave the side or come into it, whichever is more
+    /// @return what leaves the side or comes into it, whichever is more
     uint64_t CountCrossings(const std::vector<bool>& isInside) const
     {
         std::vector<std::size_t> nInside;
@@ -98,24 +101,28 @@ class SideTrial
             nInside.push_back(
                 std::count_if(set.begin(), set.end(), [&](NodeId s) { return isInside[s]; }));
         }
-        uint64_t nLeaving = 0;
-        uint64_t nEntering = 0;
+        uint64_t leaving = 0;
+        uint64_t entering = 0;
         for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
         {
             const uint32_t contributors = m_collective.contributors[chunk];
             const uint32_t receivers = m_collective.receivers[chunk];
             if (isInside[m_collective.roots[chunk]])
             {
-                nLeaving += nInside[receivers] < m_collective.sets[receivers].size();
-                nEntering += nInside[contributors] < m_collective.sets[contributors].size();
+                const bool hasReceiversOutside =
+                    nInside[receivers] < m_collective.sets[receivers].size();
+                const bool hasContributorsOutside =
+                    nInside[contributors] < m_collective.sets[contributors].size();
+                leaving += hasReceiversOutside ? m_sizes[chunk] : 0;
+                entering += hasContributorsOutside ? m_sizes[chunk] : 0;
             }
             else
             {
-                nLeaving += nInside[contributors] > 0;
-                nEntering += nInside[receivers] > 0;
+                leaving += nInside[contributors] > 0 ? m_sizes[chunk] : 0;
+                entering += nInside[receivers] > 0 ? m_sizes[chunk] : 0;
             }
         }
-        return std::max(nLeaving, nEntering);
+        return std::max(leaving, entering);
     }
 
     std::vector<std::set<uint32_t>> FindSidesOfSets(const std::vector<uint32_t>& side) const
@@ -154,6 +161,7 @@ class SideTrial
     const Topology& m_topology;            //!< the network
     const Collective& m_collective;        //!< what is to be summed where
     const std::vector<uint64_t>& m_widths; //!< by link
+    const std::vector<uint64_t>& m_sizes;  //!< by chunk
     CutBound m_best;                       //!< the best so far
 };
 
@@ -402,14 +410,16 @@ TryParts(const Topology& topology,
 CutBound
 FindBestCut(const Topology& topology,
             const Collective& collective,
-            const std::vector<uint64_t>& widths)
+            const std::vector<uint64_t>& widths,
+            std::vector<uint64_t> sizes)
 {
+    sizes.resize(collective.GetNChunks(), 1);
     const std::vector<bool> isMember = FindMembers(collective, topology.GetNServers());
     const std::vector<bool> mayHold =
         collective.mayRelay ? std::vector<bool>(topology.GetNServers(), true) : isMember;
     std::vector<uint64_t> usable = widths;
     ClearUnusedLinks(topology, mayHold, usable);
-    SideTrial trial(topology, collective, usable);
+    SideTrial trial(topology, collective, usable, sizes);
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
         if (isMember[server])

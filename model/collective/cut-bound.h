@@ -38,12 +38,16 @@ constexpr uint32_t NO_SIDE = std::numeric_limits<uint32_t>::max();
  * many enter. The same holds for R and broadcasts. All links that leave sides together are the
  * width. Links to servers that may hold nothing carry nothing, and do not count. For an AllReduce
  * of all servers this is the bound by prices, see FindLinkPrices.
+ *
+ * Of an AllReduce, K = R, as much crosses wherever its sums are made, and without a root: something
+ * of all contributions on one side must come to the other, and 2 (k - 1) workloads between k sides
+ * are needed so that each hears of all others, see FindLinkPrices.
  */
 struct CutBound
 {
     std::vector<uint32_t> side; //!< by node: its side, or NO_SIDE
     uint32_t nSides{0};         //!< how many sides there are
-    uint64_t crossings{0};      //!< how many workloads cross borders in one direction
+    uint64_t crossings{0};      //!< how many workloads, or bytes, cross borders in one direction
     uint64_t width{1};          //!< what the links over borders carry in one direction
 };
 
@@ -59,11 +63,13 @@ struct CutBound
  * @param topology a network whose servers are connected
  * @param collective a collective of groups, without a fault
  * @param widths by link, 1 or more: capacities, or rates
+ * @param sizes by chunk: what a workload of it counts for, as bytes; none: 1 each
  * @return the sides, and what they prove
  */
 CutBound FindBestCut(const Topology& topology,
                      const Collective& collective,
-                     const std::vector<uint64_t>& widths);
+                     const std::vector<uint64_t>& widths,
+                     std::vector<uint64_t> sizes = {});
 
 } // namespace ns3::allreduce
 

@@ -37,6 +37,15 @@ struct PriceBound
  * paths over switches. Each pays MST(p) or more. In T rounds all links, in both directions, carry
  * no more than 2 T sum(w p), for widths w. So T >= C MST(p) / sum(w p), for any prices.
  *
+ * *Without roots.* An AllReduce pays 2 MST(p) for each element wherever its sums are made. Let k
+ * servers, or sets of servers, each know something that all must hear of, and look at the first
+ * message after which one of them knows everything. The messages up to it join all k, so there were
+ * k - 1 of them or more; each of the other k - 1 still lacks something and receives one more. So 2
+ * (k - 1) messages are needed between k sets (the gossip problem with one-way calls, Harary and
+ * Schwenk 1974). Now join servers between which there are paths of price x or less; let k(x) sets
+ * be left. At least 2 (k(x) - 1) messages cost more than x. The integral over x is what all
+ * messages cost, and that of k(x) - 1 is MST(p), as in Kruskal's algorithm.
+ *
  * *Parts.* Let S1..Sk be a partition of the servers into two parts or more, and B(S) the least cut
  * between S and the other servers, each switch being on the side where that costs less. Take sides
  * of these cuts that have no node in common (the smallest sides have none: what two of them share

@@ -89,11 +89,22 @@ PlanGroupsByPolicies(const AllReduceState& state,
     const uint32_t nTries =
         std::clamp<std::size_t>(MOST_TRANSFERS / nTransfers, 1, std::max(1U, mostTries));
     ShortestPlan shortest(state);
+    shortest.Offer(PlanRestGreedily(state, options.seed, 1));
+    if (shortest.CanImprove() && nTransfers <= MOST_TRANSFERS_FOREST)
+    {
+        const uint32_t nForests =
+            std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
+        shortest.Offer(PlanForest(state.GetTopology(),
+                                  state.GetCollective(),
+                                  options.seed,
+                                  nForests,
+                                  options.progress.GetPart("try", 0, nTries + 1)));
+    }
     for (uint32_t i = 0; i < nTries && shortest.CanImprove(); ++i)
     {
         RolloutOptions choice = options;
         choice.seed += i;
-        choice.progress = options.progress.GetPart("try", i, nTries + 1);
+        choice.progress = options.progress.GetPart("try", i + 1, nTries + 1);
         if (i % 2 == 1 && options.mode == RolloutMode::BEST)
         {
             choice.mode = RolloutMode::SAMPLE;
@@ -105,16 +116,6 @@ PlanGroupsByPolicies(const AllReduceState& state,
                                          choice,
                                          std::min(MOST_ENDINGS, nTries + 1));
         }));
-    }
-    if (shortest.CanImprove() && nTransfers <= MOST_TRANSFERS_FOREST)
-    {
-        const uint32_t nForests =
-            std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
-        shortest.Offer(PlanForest(state.GetTopology(),
-                                  state.GetCollective(),
-                                  options.seed,
-                                  nForests,
-                                  options.progress.GetPart("try", nTries, nTries + 1)));
     }
     return std::move(shortest.Get());
 }

@@ -233,7 +233,8 @@ ReadCheckpoint(std::istream& in, const std::string& path)
 std::string
 FindShippedCheckpoint()
 {
-    if (const char* path = std::getenv("ALLREDUCE_POLICY"))
+    const char* path = std::getenv("ALLREDUCE_POLICY");
+    if (path && *path != '\0') // who sets it to nothing wants what is there without it
     {
         return path;
     }

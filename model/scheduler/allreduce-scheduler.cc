@@ -4,6 +4,7 @@
 
 #include "allreduce-scheduler.h"
 
+#include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 
 namespace ns3::allreduce
@@ -82,6 +83,7 @@ AllReduceScheduler::GetProgress() const
 AllReduceSchedule
 Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress& progress)
 {
+    CheckGroupsConnected(state.GetTopology(), state.GetCollective());
     const ProgressGuard guard(scheduler, progress);
     const std::string name = scheduler.GetInstanceTypeId().GetName();
     // Moving one contribution or copy a round, each at most once over every server, would end.

@@ -39,8 +39,8 @@ class TreeGrower
         : m_topology(topology),
           m_nServers(topology.GetNServers()),
           m_paths(paths),
-          m_nTrees(topology.GetNLinks(), 0),
-          m_prices(topology.GetNLinks(), 0),
+          m_nTrees(topology.GetNDirectedLinks(), 0),
+          m_prices(topology.GetNDirectedLinks(), 0),
           m_depth(m_nServers),
           m_isMember(m_nServers, true),
           m_isJoined(m_nServers),
@@ -70,6 +70,18 @@ class TreeGrower
     }
 
     /**
+     * From now on trees load links in these directions.
+     *
+     * @param isReduced whether something goes up a tree
+     * @param isBroadcast whether something comes down
+     */
+    void SetUse(bool isReduced, bool isBroadcast)
+    {
+        m_isReduced = isReduced;
+        m_isBroadcast = isBroadcast;
+    }
+
+    /**
      * @param root where the tree begins, a member
      * @param [out] toParent by server: the path to its parent, of those that are in the tree
      */
@@ -90,7 +102,7 @@ class TreeGrower
     double GetLoad() const
     {
         double load = 0;
-        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        for (DirectedLinkId link = 0; link < m_nTrees.size(); ++link)
         {
             load = std::max(load, GetLoad(link));
         }
@@ -111,20 +123,48 @@ class TreeGrower
         }
     };
 
-    double GetCapacity(LinkId link) const
+    double GetCapacity(DirectedLinkId link) const
     {
-        return m_topology.GetLink(link).capacity;
+        return m_topology.GetLinkOf(link).capacity;
     }
 
-    double GetLoad(LinkId link) const
+    double GetLoad(DirectedLinkId link) const
     {
         return m_nTrees[link] / GetCapacity(link);
+    }
+
+    /// @return what it costs to grow over a link @param link away from the root
+    double GetPrice(DirectedLinkId link) const
+    {
+        if (m_isReduced == m_isBroadcast)
+        {
+            return (m_prices[link] + m_prices[Reverse(link)]) / 2;
+        }
+        return m_prices[m_isBroadcast ? link : Reverse(link)];
+    }
+
+    /// A tree grows over a link. @param link away from the root
+    void Load(DirectedLinkId link)
+    {
+        const double factor = std::exp(STEEPNESS / GetCapacity(link));
+        const auto load = [&](DirectedLinkId loaded) {
+            m_prices[loaded] *= factor;
+            ++m_nTrees[loaded];
+        };
+        if (m_isBroadcast)
+        {
+            load(link);
+        }
+        if (m_isReduced)
+        {
+            load(Reverse(link));
+        }
     }
 
     void Begin(NodeId root)
     {
         const double most = GetLoad();
-        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        for (DirectedLinkId link = 0; link < m_prices.size(); ++link)
         {
             const double price = std::exp(STEEPNESS * (GetLoad(link) - most));
             m_prices[link] = std::max(LEAST_PRICE, price) / GetCapacity(link);
@@ -165,7 +205,7 @@ class TreeGrower
     {
         for (const Topology::Port& port : m_topology.GetPorts(node))
         {
-            const double there = price + m_prices[port.out / 2];
+            const double there = price + GetPrice(port.out);
             const bool isInTree = m_topology.IsServer(port.neighbor) && m_isJoined[port.neighbor];
             if (!isInTree && there < m_best[port.neighbor])
             {
@@ -248,7 +288,7 @@ class TreeGrower
         NodeId node = server;
         do
         {
-            price += m_prices[m_last[node] / 2];
+            price += GetPrice(m_last[node]);
             node = m_topology.GetSource(m_last[node]);
         } while (!m_topology.IsServer(node) || !m_isJoined[node]);
         return price + GetDepthPrice(node);
@@ -285,11 +325,9 @@ class TreeGrower
         NodeId node = server;
         do
         {
-            const LinkId link = m_last[node] / 2;
             m_links.push_back(Reverse(m_last[node]));
-            price += m_prices[link];
-            m_prices[link] *= std::exp(STEEPNESS / GetCapacity(link));
-            ++m_nTrees[link];
+            price += GetPrice(m_last[node]);
+            Load(m_last[node]);
             node = m_topology.GetSource(m_last[node]);
         } while (!m_topology.IsServer(node));
         m_isJoined[server] = true;
@@ -301,8 +339,10 @@ class TreeGrower
     const Topology& m_topology;          //!< the network
     const uint32_t m_nServers;           //!< number of servers
     PathTable& m_paths;                  //!< the edges of all trees
-    std::vector<uint32_t> m_nTrees;      //!< by link: how often trees pass it
-    std::vector<double> m_prices;        //!< by link
+    std::vector<uint32_t> m_nTrees;      //!< by directed link: how often trees pass it
+    std::vector<double> m_prices;        //!< by directed link
+    bool m_isReduced{true};              //!< trees load links towards their root
+    bool m_isBroadcast{true};            //!< trees load links away from it
     double m_mostPrice{0};               //!< for dearer paths a new search is made
     double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
     std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
@@ -332,6 +372,16 @@ MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoo
     toParent[newRoot] = NO_PATH;
 }
 
+/// @return whether a chunk's set has servers besides the root @param sets by chunk: its set
+bool
+HasOthers(const Collective& collective, const std::vector<uint32_t>& sets, ChunkId chunk)
+{
+    const std::vector<NodeId>& servers = collective.sets[sets[chunk]];
+    return std::any_of(servers.begin(), servers.end(), [&](NodeId server) {
+        return server != collective.roots[chunk];
+    });
+}
+
 /// @return how many different trees to make
 std::size_t
 ChooseNTrees(const Topology& topology, std::size_t nChunks)
@@ -346,7 +396,8 @@ Forest
 PackForest(const Topology& topology,
            const Collective& collective,
            const std::vector<ChunkId>& order,
-           const PlanningProgress& progress)
+           const PlanningProgress& progress,
+           LinkLoads loads)
 {
     const std::vector<NodeId>& roots = collective.roots;
     const std::size_t nServers = topology.GetNServers();
@@ -364,6 +415,11 @@ PackForest(const Topology& topology,
             if (!collective.IsOfAll())
             {
                 grower.SetMembers(GetMembers(collective, order[i]), collective.mayRelay);
+                if (loads == LinkLoads::AS_USED)
+                {
+                    grower.SetUse(HasOthers(collective, collective.contributors, order[i]),
+                                  HasOthers(collective, collective.receivers, order[i]));
+                }
             }
             grower.Grow(roots[order[i]], tree);
             continue;

@@ -40,6 +40,14 @@ struct Forest
     double load{0};               //!< rounds in which the busiest link carries all trees
 };
 
+/// @ingroup allreduce
+/// In which directions a tree loads its links, as far as packing knows.
+enum class LinkLoads
+{
+    BOTH_WAYS, //!< a reduce and a broadcast, as in an AllReduce
+    AS_USED    //!< the one of the two that a chunk needs, if it needs only one
+};
+
 /**
  * @ingroup allreduce
  *
@@ -65,13 +73,15 @@ struct Forest
  * @param order the chunks in the order in which they are worked on; those that are worked on at
  * the same time get trees that complement each other
  * @param progress where it is said how many trees there are
+ * @param loads how trees load links; the same for AllReduces
  * @return the trees
  * @throws InputError if two servers cannot reach each other
  */
 Forest PackForest(const Topology& topology,
                   const Collective& collective,
                   const std::vector<ChunkId>& order,
-                  const PlanningProgress& progress = {});
+                  const PlanningProgress& progress = {},
+                  LinkLoads loads = LinkLoads::BOTH_WAYS);
 
 } // namespace ns3::allreduce
 

@@ -58,6 +58,64 @@ OrderChunks(const std::vector<NodeId>& roots, uint64_t seed)
     return order;
 }
 
+/// Keeps the shortest of many timetables.
+class ShortestTimetable
+{
+  public:
+    ShortestTimetable(const Topology& topology, const Collective& collective)
+        : m_topology(topology),
+          m_collective(collective)
+    {
+    }
+
+    /// Make timetables of a forest. @param order of the chunks @param progress told which
+    void TryLags(const std::vector<ChunkId>& order,
+                 const Forest& forest,
+                 const PlanningProgress& progress)
+    {
+        std::size_t work = 0;
+        uint64_t matching = 0;
+        for (const uint32_t lag : LAGS)
+        {
+            if (work > MOST_WORK)
+            {
+                break;
+            }
+            progress.Show("timetable with lag " + std::to_string(lag), SHARE_OF_TREES);
+            ForestTimetable timetable(m_topology, m_collective, order, forest, lag);
+            if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
+            {
+                ForestTimetable matched = timetable;
+                matching += matched.MatchLinks(ForestTimetable::MOST_MATCHING - matching);
+                work += Keep(matched);
+            }
+            work += Keep(timetable);
+        }
+    }
+
+    /// @return the workloads of each round
+    std::vector<WorkloadList> MakeRounds() const
+    {
+        return m_best->MakeRounds();
+    }
+
+  private:
+    /// @return how many workloads were placed to shorten it
+    std::size_t Keep(ForestTimetable& timetable)
+    {
+        const std::size_t work = timetable.Shorten();
+        if (!m_best || timetable.GetNRounds() < m_best->GetNRounds())
+        {
+            m_best.emplace(std::move(timetable));
+        }
+        return work;
+    }
+
+    const Topology& m_topology;            //!< the network
+    const Collective& m_collective;        //!< what is to be summed where
+    std::optional<ForestTimetable> m_best; //!< the shortest so far
+};
+
 } // namespace
 
 TypeId
@@ -121,41 +179,26 @@ PlanForest(const Topology& topology,
            uint32_t nSamples,
            const PlanningProgress& progress)
 {
-    std::optional<ForestTimetable> best;
-    const auto keep = [&](ForestTimetable& timetable) {
-        const std::size_t work = timetable.Shorten();
-        if (!best || timetable.GetNRounds() < best->GetNRounds())
-        {
-            best.emplace(std::move(timetable));
-        }
-        return work;
-    };
+    std::vector<LinkLoads> packings{LinkLoads::BOTH_WAYS};
+    if (collective.contributors != collective.receivers)
+    {
+        packings.push_back(LinkLoads::AS_USED);
+    }
+    ShortestTimetable shortest(topology, collective);
     for (uint32_t sample = 0; sample < nSamples; ++sample)
     {
         const std::vector<ChunkId> order = OrderChunks(collective.roots, seed + sample);
-        const PlanningProgress part = progress.GetPart("forest", sample, nSamples);
-        const Forest forest =
-            PackForest(topology, collective, order, part.GetPart(0, SHARE_OF_TREES));
-        std::size_t work = 0;
-        uint64_t matching = 0;
-        for (const uint32_t lag : LAGS)
+        const PlanningProgress ofSample = progress.GetPart("forest", sample, nSamples);
+        for (std::size_t i = 0; i < packings.size(); ++i)
         {
-            if (work > MOST_WORK)
-            {
-                break;
-            }
-            part.Show("timetable with lag " + std::to_string(lag), SHARE_OF_TREES);
-            ForestTimetable timetable(topology, collective, order, forest, lag);
-            if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
-            {
-                ForestTimetable matched = timetable;
-                matching += matched.MatchLinks(ForestTimetable::MOST_MATCHING - matching);
-                work += keep(matched);
-            }
-            work += keep(timetable);
+            const PlanningProgress part = ofSample.GetPart("packing", i, packings.size());
+            const PlanningProgress ofTrees = part.GetPart(0, SHARE_OF_TREES);
+            shortest.TryLags(order,
+                             PackForest(topology, collective, order, ofTrees, packings[i]),
+                             part);
         }
     }
-    return best->MakeRounds();
+    return shortest.MakeRounds();
 }
 
 } // namespace ns3::allreduce

@@ -7,6 +7,7 @@
 #include "greedy-planner.h"
 
 #include "ns3/allreduce-schedule.h"
+#include "ns3/chunk-needs.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,7 +18,7 @@ namespace ns3::allreduce
 namespace
 {
 
-/// @return the network of a state, no chunk held or wanted
+/// @return the network of a state, without chunks
 BroadcastProblem
 MakeEmptyProblem(const AllReduceState& state)
 {
@@ -25,8 +26,6 @@ MakeEmptyProblem(const AllReduceState& state)
     BroadcastProblem problem;
     problem.topology = &topology;
     problem.nChunks = state.GetNChunks();
-    problem.holders = BitMatrix(topology.GetNServers(), problem.nChunks);
-    problem.wants = BitMatrix(topology.GetNServers(), problem.nChunks);
     problem.capacity = state.GetCapacities();
     problem.mayHold = state.GetMayHold();
     return problem;
@@ -34,7 +33,7 @@ MakeEmptyProblem(const AllReduceState& state)
 
 /// @return the reduce that is left, read backwards: from the roots to all partial sums
 BroadcastProblem
-MakeMirroredReduce(const AllReduceState& state)
+MakeMirroredReduce(const AllReduceState& state, const ChunkNeeds& needs)
 {
     BroadcastProblem problem = MakeEmptyProblem(state);
     // Mirrored, what a link carries in one direction it carries in the other.
@@ -42,45 +41,18 @@ MakeMirroredReduce(const AllReduceState& state)
     {
         std::swap(problem.capacity[link], problem.capacity[link + 1]);
     }
-    for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
-    {
-        if (!state.IsFinal(chunk))
-        {
-            problem.holders.Set(state.GetRoots()[chunk], chunk);
-        }
-    }
-    for (NodeId server = 0; server < state.GetTopology().GetNServers(); ++server)
-    {
-        const uint64_t* partials = state.GetPartials().GetRow(server);
-        const uint64_t* held = problem.holders.GetRow(server);
-        for (std::size_t i = 0; i < problem.wants.GetRowWords(); ++i)
-        {
-            problem.wants.GetRow(server)[i] = partials[i] & ~held[i];
-        }
-    }
+    problem.holders = needs.collects;
+    problem.wants = needs.gives;
     return problem;
 }
 
 /// @return the broadcast that is left when all chunks are final
 BroadcastProblem
-MakeBroadcast(const AllReduceState& state)
+MakeBroadcast(const AllReduceState& state, const ChunkNeeds& needs)
 {
     BroadcastProblem problem = MakeEmptyProblem(state);
-    problem.holders = state.GetFinals();
-    for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
-    {
-        problem.holders.Set(state.GetRoots()[chunk], chunk);
-    }
-    for (NodeId server = 0; server < state.GetTopology().GetNServers(); ++server)
-    {
-        for (ChunkId chunk = 0; chunk < problem.nChunks; ++chunk)
-        {
-            if (!problem.holders.Test(server, chunk) && state.IsReceiver(server, chunk))
-            {
-                problem.wants.Set(server, chunk);
-            }
-        }
-    }
+    problem.holders = needs.hasSum;
+    problem.wants = needs.lacksSum;
     return problem;
 }
 
@@ -263,8 +235,9 @@ Compact(const AllReduceState& state, const std::vector<WorkloadList>& rounds)
 std::vector<WorkloadList>
 PlanByMirroring(const AllReduceState& state, const BroadcastPlanner& planner)
 {
-    const BroadcastProblem reduce = MakeMirroredReduce(state);
-    const BroadcastProblem broadcast = MakeBroadcast(state);
+    const ChunkNeeds needs(state);
+    const BroadcastProblem reduce = MakeMirroredReduce(state, needs);
+    const BroadcastProblem broadcast = MakeBroadcast(state, needs);
     std::vector<WorkloadList> broadcastRounds = planner(broadcast);
     const bool areSame = AreSame(reduce, broadcast, state.GetTopology().GetNServers());
     std::vector<WorkloadList> reduceRounds = Mirror(areSame ? broadcastRounds : planner(reduce));

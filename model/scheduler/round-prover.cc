@@ -55,7 +55,7 @@ RoundProver::AskForRound(AllReduceScheduler& scheduler,
     const RoundRange plan = scheduler.GetPlan();
     if (plan.empty())
     {
-        if (!ledger.IsFresh() && ledger.GetNUpsets() != m_nUpsets)
+        if (ledger.GetNUpsets() != m_nUpsets)
         {
             NoteRest(scheduler);
         }
@@ -114,7 +114,12 @@ RoundProver::Adopt(const AllReduceScheduler& scheduler,
         CheckExpected(scheduler, hash);
         m_planHash = hash;
     }
-    else if (!std::equal(hashes.begin(), hashes.end(), m_hashes.begin() + m_next, m_hashes.end()))
+    // It may be the beginning again: all that had begun was aborted, and the links are up again.
+    const bool isSame =
+        ledger.IsFresh()
+            ? m_hashes.empty()
+            : std::equal(hashes.begin(), hashes.end(), m_hashes.begin() + m_next, m_hashes.end());
+    if (!isSame)
     {
         NoteRest(scheduler);
     }

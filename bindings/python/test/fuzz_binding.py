@@ -130,7 +130,7 @@ def use_schedule():
 
 def use_bounds():
     network = maybe(any_of("topology"))
-    ar.bounds(network, maybe(small())), ar.bound(network), ar.ideal_seconds(network, maybe(1000), maybe(small()))
+    ar.bounds(network, maybe(small())), ar.bound(network), ar.ideal_seconds(network, maybe(1000))
 
 
 def use_policy():
