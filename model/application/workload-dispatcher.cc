@@ -199,6 +199,10 @@ WorkloadDispatcher::ForEachInnerLink(uint32_t index, Call call) const
 bool
 WorkloadDispatcher::IsWayFree(uint32_t index)
 {
+    if (!m_grantsAtOnce)
+    {
+        return true; // Grants are messages, and none tells what others send between switches.
+    }
     bool isFree = true;
     ForEachInnerLink(index, [&](DirectedLinkId id) {
         if (isFree &&
