@@ -165,7 +165,8 @@ class RacksTestCase : public TestCase
         const auto& places = topology.GetPositions();
         for (NodeId id = 0; id < topology.GetNNodes(); ++id)
         {
-            NS_TEST_EXPECT_MSG_EQ(places[id].y, id < 4 ? 1 : id < 7 ? 0.5 : 0, "row of " << id);
+            const double row = id < 4 ? 1 : id < 7 ? 0.5 : 0;
+            NS_TEST_EXPECT_MSG_EQ(places[id].y, row, "row of " << id);
         }
     }
 

@@ -654,6 +654,41 @@ class DroppedTestCase : public DataCentreTestCase
     }
 };
 
+/// @brief Links that are slower than announced.
+class AnnouncedTestCase : public TestCase
+{
+  public:
+    AnnouncedTestCase()
+        : TestCase("chunks, plan and prediction do not know of slow links, the ideal does")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        PlanOptions plan;
+        RunOptions options = MakeOptions("raw", "barrier");
+        const auto makeExperiment = [&] {
+            return PlanExperiment(ParseTopology("bcube:4,1"), "forest", 4 << 20, plan, options);
+        };
+        const Experiment known = makeExperiment();
+        options.faults.slow = {"0-16:8"};
+        const Experiment slow = makeExperiment();
+        NS_TEST_ASSERT_MSG_EQ(slow.plan.collective.GetNChunks(),
+                              known.plan.collective.GetNChunks(),
+                              "chunks");
+        NS_TEST_EXPECT_MSG_EQ(HashRounds(MakeRoundRange(slow.plan.rounds)),
+                              HashRounds(MakeRoundRange(known.plan.rounds)),
+                              "plan");
+        const auto onSlow = RunExperiment(slow, options);
+        options.faults.slow.clear();
+        const auto onKnown = RunExperiment(known, options);
+        NS_TEST_EXPECT_MSG_EQ(onSlow.predictedSeconds, onKnown.predictedSeconds, "prediction");
+        NS_TEST_EXPECT_MSG_GT(onSlow.idealSeconds, onKnown.idealSeconds, "ideal");
+        NS_TEST_EXPECT_MSG_GT(onSlow.measuredSeconds, 4 * onKnown.measuredSeconds, "measured");
+    }
+};
+
 /// A slow link makes the rounds that use it longer, and the prediction knows.
 class SlowLinkTestCase : public DataCentreTestCase
 {
@@ -1033,37 +1068,3 @@ SessionTestSuite g_sessionTestSuite; //!< registers the suite
 } // namespace
 
 } // namespace ns3::allreduce
-
-class AnnouncedTestCase : public TestCase
-{
-  public:
-    AnnouncedTestCase()
-        : TestCase("chunks, plan and prediction do not know of slow links, the ideal does")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        PlanOptions plan;
-        RunOptions options = MakeOptions("raw", "barrier");
-        const auto makeExperiment = [&] {
-            return PlanExperiment(ParseTopology("bcube:4,1"), "forest", 4 << 20, plan, options);
-        };
-        const Experiment known = makeExperiment();
-        options.faults.slow = {"0-16:8"};
-        const Experiment slow = makeExperiment();
-        NS_TEST_ASSERT_MSG_EQ(slow.plan.collective.GetNChunks(),
-                              known.plan.collective.GetNChunks(),
-                              "chunks");
-        NS_TEST_EXPECT_MSG_EQ(HashRounds(MakeRoundRange(slow.plan.rounds)),
-                              HashRounds(MakeRoundRange(known.plan.rounds)),
-                              "plan");
-        const auto onSlow = RunExperiment(slow, options);
-        options.faults.slow.clear();
-        const auto onKnown = RunExperiment(known, options);
-        NS_TEST_EXPECT_MSG_EQ(onSlow.predictedSeconds, onKnown.predictedSeconds, "prediction");
-        NS_TEST_EXPECT_MSG_GT(onSlow.idealSeconds, onKnown.idealSeconds, "ideal");
-        NS_TEST_EXPECT_MSG_GT(onSlow.measuredSeconds, 4 * onKnown.measuredSeconds, "measured");
-    }
-};

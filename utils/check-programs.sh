@@ -56,6 +56,25 @@ warns()
     ends_with 0 "$@"
 }
 
+# Usage: same_without_slow OPTION...: the schedule of a run with a slow link is the one of a run without.
+same_without_slow()
+{
+    limited "$bin/allreduce-run" "$@" --scheduler=ring --schedule-out=fast.schedule >/dev/null
+    cmp fast.schedule slow.schedule
+}
+
+# Usage: takes_chunks_of_run OPTION...: allreduce-compare and allreduce-run have the same number of chunks.
+takes_chunks_of_run()
+{
+    local run compare
+    run=$(limited "$bin/allreduce-run" "$@" --bytes=4MiB --format=json | grep -oE '"chunks_per_server": ?[0-9.]+')
+    compare=$(limited "$bin/allreduce-compare" "$@" --sizes=4MiB --format=json | grep -oE '"chunks_per_server": ?[0-9.]+')
+    [[ -n $run && $run = "$compare" ]] || {
+        printf 'run: %s, compare: %s\n' "$run" "$compare"
+        return 1
+    }
+}
+
 # Usage: is_json PROGRAM OPTION...
 is_json()
 {
@@ -343,7 +362,15 @@ check_plan()
     check "plan: the bottleneck" prints 'bound by head-tail: 35 rounds: the way into server 6, link 6-' $program --bounds \
         --topology=bcube:4,1 --degrade=0.05,3 --scheduler=greedy
     check "plan: prices" prints '"tree_price": ?30' $program --bounds --format=json --scheduler=greedy
-    check "plan: links" prints 'mean utilisation of 64 directed links' $program --links
+    check "plan: links" prints 'planned unit flows over capacity, in all rounds: mean of 64 directed links' $program --links
+    check "plan: links in JSON" prints '"unit_flows_over_capacity"' $program --links --format=json
+    check "plan: few chunks on mixed speeds" prints 'links of mixed speed: allreduce-run' $program --topology=dcell:3,1 \
+        --mixed=0.3
+    export ALLREDUCE_POLICY=
+    check "plan: no policy is named" prints '^bcube:2,1 +hrl' $program --topology=bcube:2,1 --scheduler=hrl
+    unset ALLREDUCE_POLICY
+    check "plan: more threadblocks than GPUs have" warns 'a GPU gets up to 104 threadblocks' $program \
+        --topology=bcube:53,0 --scheduler=ps --msccl-out=many.xml
     check "plan: writes a schedule" prints greedy $program --scheduler=greedy --schedule-out=a.schedule
     check "plan: reads a schedule" prints 'a.schedule.*yes' $program --schedule-in=a.schedule --schedule-out=b.schedule
     check "plan: the same schedule" same a.schedule b.schedule
@@ -400,6 +427,12 @@ check_run()
     check "run: nothing was replanned" prints '"replanned_by": ?""' $program "$@" --format=json
     check "run: the hash of the plan" prints '"plan_hash": ?"[0-9a-f]{16}"' $program "$@" --format=json
     check "run: slow link" prints 'bcube:2,1' $program "$@" --slow=0-4:3
+    check "run: who knows of it" prints '"ideal_of": ?"actual network","predicted_for": ?"announced network"' $program "$@" \
+        --slow=0-4:3 --format=json
+    check "run: the plan is for what was announced" prints ring $program "$@" --scheduler=ring --slow=0-4:3 \
+        --schedule-out=slow.schedule
+    check "run: and does not show the slow link" same_without_slow "$@"
+    check "run: measured use" prints 'measured use of 16 directed links' $program "$@" --links
     check "run: full stack" prints 'bcube:2,1' $program "$@" --full-stack
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
     check "run: a partition for one process" refuses '--partition: has no effect in one process' $program "$@" \
@@ -610,6 +643,8 @@ check_compare()
     # shellcheck disable=SC2086 # several options in one text
     set -- $small --schedulers=ring,greedy
     check "compare: a sweep" prints '^dcell:2,1 +1MiB +greedy ' $program "$@"
+    check "compare: as many chunks as run takes on mixed speeds" takes_chunks_of_run --topology=dcell:3,1 --mixed=0.3,1 \
+        --scheduler=forest
     check "compare: who planned the rest" prints ' ring .* yes +- +greedy ' $program --topologies=bcube:2,1 \
         --schedulers=ring --sizes=1MiB --fail=0-4@20us
     check "compare: help" prints '--jobs' $program --help
@@ -673,6 +708,16 @@ check_cluster()
     check "cluster: a wrong job" refuses 'wrong.csv, line 5: gradient_bytes "many"' $program --jobs=wrong.csv
     printf 'A3C\tx\ty\t1\t900\t%s\t%s\n' 0 2 61 1 >small.trace
     check "cluster: a public trace" prints '^progress +gadget +2 +2 ' $program --jobs=philly:small.trace --slots=9
+    check "cluster: a public trace without its format" refuses 'small.trace looks like a public trace, expected philly:' \
+        $program --jobs=small.trace
+    printf 'A3C\tx\ty\t1\t900000000\t0\t2\n' >long.trace
+    check "cluster: nobody finished" prints 'no job finished in 9 slots of 60s; --slots=auto' $program \
+        --jobs=philly:long.trace --slots=9
+    check "cluster: no time then" prints '"completion_mean_s": ?null' $program --jobs=philly:long.trace --slots=9 \
+        --format=json
+    check "cluster: nobody finished, several seeds" prints '^progress +gadget +2 .* - ' $program \
+        --jobs=philly:long.trace --slots=9 --seeds=2
+    check "cluster: days" prints 'completion days +median days' $program --jobs=philly:small.trace --slots=14400
     check "cluster: an elastic trace" prints 'any number of GPUs' $program --jobs=philly:small.trace --gang=elastic \
         --write-jobs=gang.csv
     check "cluster: its gang" grep -q ',450,1,2,5Gbps,1$' gang.csv
@@ -1106,6 +1151,7 @@ fills_up()
 # What would be ignored, and values that ns-3 would end the program for.
 check_options()
 {
+    local program
     check "options: not a number" refuses '--RngRun "abc": ns-3 does not take' allreduce-plan --RngRun=abc
     check "options: not a time" refuses 'MinRto "abc": ns-3' allreduce-run --ns3::TcpSocketBase::MinRto=abc
     check "options: no such type" refuses 'SocketType "ns3::Foo": ns-3' allreduce-run \
@@ -1114,8 +1160,11 @@ check_options()
     check "options: no unit of time" refuses '--delay "1": expected' allreduce-run --delay=1
     check "options: no flow" refuses '--bytes "0": expected' allreduce-topology --topology=bcube:2,1 --bytes=0
     check "options: a million servers" prints 'dcell:1000,1 +1001000' allreduce-topology --topology=dcell:1000,1 --no-flow
-    check "options: two topologies" refuses '--topology: has no effect beside --topologies' \
-        allreduce-compare --topologies=bcube:2,0 --topology=bcube:2,1
+    for program in plan run compare; do
+        check "options: other names, $program" prints 'bcube:2,1 .*ring' allreduce-$program --topologies=bcube:2,1 \
+            --schedulers ring
+    done
+    check "options: what --mixed does" prints '--mixed .* to make twice as fast' allreduce-plan --help
     check "options: a plan is there" refuses '--topology: has no effect beside --schedule-in' \
         allreduce-plan --topology=bcube:2,1 --schedule-in=x
     check "options: a plan to run is there" refuses '--scheduler: has no effect beside --schedule-in' \
@@ -1135,7 +1184,7 @@ check_options()
     check "options: a file's name" refuses 'perhaps file:network.json' allreduce-plan --topology=network.json
     cp a.json $'\xff.json'
     check "options: a name that is not UTF-8" is_json allreduce-plan --topology=file:$'\xff.json' --format=json
-    local program option long
+    local option long
     long=$(head -c 20000 /dev/zero | tr '\0' x)
     for option in topology scheduler chunks-per-server bytes transport sync rate delay fail slow format anim; do
         check "options: 20 kB of --$option" refuses '^.{,300}$' allreduce-run "--$option=$long"

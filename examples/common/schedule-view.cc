@@ -9,6 +9,7 @@
 #include "schedule-player.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -121,6 +122,20 @@ ComputeMeanUse(const Topology& topology, const std::vector<LinkUse>& links)
     return sums;
 }
 
+/// Puts what was measured in the place of what was planned. @param members see PlayRounds
+void
+SetMeasuredUse(const Topology& topology, const std::vector<LinkUse>& links, Json& members)
+{
+    for (std::size_t i = 0; i + 3 < members.size(); i += 4)
+    {
+        const NodeId a = members[i];
+        const NodeId b = members[i + 1];
+        const auto directed = topology.FindDirectedLink(a, b);
+        members[i + 2] = std::lround(1000 * links.at(*directed).utilization);
+        members[i + 3] = std::lround(1000 * links.at(Reverse(*directed)).utilization);
+    }
+}
+
 /// @return what became of the workloads of the last AllReduce, up to the last round that began
 Fates
 FindFates(const ExperimentResult& result)
@@ -211,6 +226,10 @@ MakeRunView(const Experiment& experiment, const ExperimentResult& result)
     view["scheduler"] = experiment.schedulerName;
     view["size"] = FormatSize(experiment.bytes);
     view["run"] = MakeTimesJson(experiment, result);
+    if (view.contains("member_links"))
+    {
+        SetMeasuredUse(experiment.topology, result.links, view["member_links"]);
+    }
     return view;
 }
 

@@ -394,6 +394,7 @@ async function checkAll(browser) {
     await checkPage(browser, run("one", "allreduce-run", ["--topology=bcube:2,1", "--bytes=256KiB"]),
       [...PLAN, "gantt"], 2);
   }
+  if (isWanted("mixed")) await checkMixedUse(browser);
   if (isWanted("failure")) await checkFailures(browser);
   if (isWanted("jobs")) await checkJobPage(browser);
   if (isWanted("compare")) {
@@ -402,6 +403,18 @@ async function checkAll(browser) {
   }
   if (isWanted("cluster")) await checkCluster(browser);
   if (isWanted("training") && fs.existsSync(path.join(binDir, "allreduce-train"))) await checkTraining(browser);
+}
+
+/// On links of mixed speed planned unit flows over capacity are not the use: the page shows what was measured.
+async function checkMixedUse(browser) {
+  const options = ["--topology=dcell:3,1", "--mixed=0.5,1", "--scheduler=forest"];
+  const ran = run("mixed", "allreduce-run", [...options, "--bytes=1MiB", "--transport=raw"]);
+  const note = async (made) => (await Page.open(browser, made.page)).evaluate(`get("heatNote").textContent`);
+  const text = await note(ran);
+  const [, most] = /measured use .* in the mean, ([0-9.]+) % at most/.exec(text) || [];
+  check("mixed: the map's use is that of the row", Math.abs(most / 100 - ran.rows[0].max_utilization) < 0.006, text);
+  const planned = await note(run("mixed-plan", "allreduce-plan", options));
+  check("mixed: a plan has none", planned.includes("planned unit flows over capacity"), planned);
 }
 
 async function checkCluster(browser) {

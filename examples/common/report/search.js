@@ -70,13 +70,13 @@ function findLink(pane, {ends}) {
     const use = findMemberUse(view, ...ends).map(percent).join(" there and ");
     const where = line < 0 ? `inside ${describeNode(view, a)}`
                            : `in the line ${describeLine(view, 2 * line)}`;
-    return {text: `${name}: use in all rounds ${use} back; drawn ${where}`, nodes,
+    return {text: `${name}: ${nameTotalUse(view)} ${use} back; drawn ${where}`, nodes,
             lines: new Set([line]), look: a};
   }
   const direction = (from, to) => {
     const directed = 2 * line + (view.links[line][0] === from ? 0 : 1);
     return `${from} to ${to}: ${describeLoad(view, directed, index)}, ` +
-      `use in all rounds ${percent(view.use[directed])}`;
+      `${nameTotalUse(view)} ${percent(getTotalUse(view)[directed])}`;
   };
   return {text: `${name}: ${direction(...ends)}; ${direction(ends[1], ends[0])}`, nodes,
           lines: new Set([line]), look: a};
