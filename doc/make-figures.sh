@@ -29,7 +29,7 @@ make_plots()
     plot schedulers 'rounds over the lower bound' ratio \
         allreduce-plan --topology="$networks" --scheduler=all
     plot prediction 'seconds' 'ideal_s predicted_s measured_s' \
-        allreduce-compare --topologies="$networks" --sizes=4MiB
+        allreduce-compare --topology="$networks" --sizes=4MiB
     plot cluster 'mean utility' mean_utility \
         allreduce-cluster --generate=1600 --arrival-rate=10
     plot rings 'seconds for a transfer' 'analytical_transfer_s alone_transfer_s together_transfer_s' \

@@ -234,10 +234,26 @@ SayAssumptions(const ImportedTrace& trace, const GpuCluster& cluster)
     }
 }
 
-/// A slot in which nobody finishes an iteration is a mistake.
+/// A cluster on which nobody fits and a slot in which nobody finishes an iteration are mistakes.
 void
-CheckSlotTime(const GpuCluster& cluster, const std::vector<Job>& jobs, const std::string& slotTime)
+CheckJobsCanRun(const GpuCluster& cluster,
+                const std::vector<Job>& jobs,
+                const std::string& slotTime)
 {
+    const auto smallest =
+        std::min_element(jobs.begin(), jobs.end(), [](const Job& x, const Job& y) {
+            return x.minWorkers < y.minWorkers;
+        });
+    if (smallest->minWorkers > cluster.GetNGpus())
+    {
+        FailInput("no job fits: job ",
+                  Quote(smallest->name),
+                  ", the smallest, needs ",
+                  smallest->minWorkers,
+                  " GPUs, expected at most the ",
+                  cluster.GetNGpus(),
+                  " of the cluster");
+    }
     const bool isLongEnough = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
         const std::vector<uint32_t> rates = MakeJobState(cluster, job).rates;
         return *std::max_element(rates.begin(), rates.end()) > 0;
@@ -252,14 +268,15 @@ CheckSlotTime(const GpuCluster& cluster, const std::vector<Job>& jobs, const std
 class Reporter
 {
   public:
-    Reporter(const Options& options, Outputs& outputs)
+    Reporter(const Options& options, Outputs& outputs, double playedSeconds)
         : m_outputs(outputs),
           m_policies(options.cluster.ExpandPolicies()),
           m_nSeeds(options.seeds),
           m_hasMeans(options.seeds > 1 && options.sweep.shard.empty()),
           m_writer(std::cout,
                    ParseFormat(options.format),
-                   m_hasMeans ? GetSpreadColumns() : GetTraceColumns(options.seeds > 1))
+                   m_hasMeans ? GetSpreadColumns(playedSeconds)
+                              : GetTraceColumns(options.seeds > 1, playedSeconds))
     {
         m_writer.MakeRoom("objective", options.cluster.objectives);
     }
@@ -285,6 +302,7 @@ class Reporter
         {
             m_outputs.jobRows->Add(job);
         }
+        m_hasFinished = m_hasFinished || played.at("row").at("finished") > 0;
         if (!m_hasMeans)
         {
             AddRow(played.at("row"));
@@ -295,6 +313,12 @@ class Reporter
         {
             AddMeans();
         }
+    }
+
+    /// @return whether any job of any run has finished
+    bool HasFinished() const
+    {
+        return m_hasFinished;
     }
 
   private:
@@ -320,15 +344,20 @@ class Reporter
     std::vector<std::string> m_policies; //!< in the order of rows
     uint32_t m_nSeeds;                   //!< how many seeds there are
     bool m_hasMeans;                     //!< rows are means over the seeds
+    bool m_hasFinished{false};           //!< some job has
     ResultWriter m_writer;               //!< where rows go
     std::map<std::string, std::vector<nlohmann::ordered_json>> m_runs; //!< of this objective
 };
 
 /// Plays all traces.
 void
-ReportTraces(const std::vector<Case>& cases, Sweep& sweep, const Options& options, Outputs& outputs)
+ReportTraces(const std::vector<Case>& cases,
+             Sweep& sweep,
+             const Options& options,
+             const Setting& first,
+             Outputs& outputs)
 {
-    Reporter reporter(options, outputs);
+    Reporter reporter(options, outputs, first.nSlots * first.cluster.slotSeconds);
     ProgressLine line("allreduce-cluster", !options.sweep.IsOneAfterAnother());
     std::size_t nDone = 0;
     sweep.Run([&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
@@ -345,6 +374,13 @@ ReportTraces(const std::vector<Case>& cases, Sweep& sweep, const Options& option
         line.Show(std::to_string(nDone) + " of " + std::to_string(nCases) + " runs",
                   double(nDone) / nCases);
     });
+    line.Clear();
+    if (!reporter.HasFinished())
+    {
+        std::cerr << "allreduce-cluster: no job finished in " << first.nSlots << " slots of "
+                  << options.cluster.slotTime
+                  << "; --slots=auto plays about twice as many as the jobs need" << std::endl;
+    }
 }
 
 /// @return the rings that a policy has in a slot
@@ -460,7 +496,7 @@ PlayTraces(Options& options, int argc, char* argv[])
     options.wantsSlots = !options.series.empty() || !options.report.empty();
     options.wantsHistory = !options.jobRows.empty() || !options.report.empty();
     const Setting first(options.cluster, options.cluster.seed);
-    CheckSlotTime(first.cluster, first.trace.jobs, options.cluster.slotTime);
+    CheckJobsCanRun(first.cluster, first.trace.jobs, options.cluster.slotTime);
     const std::vector<Case> cases = MakeCases(options);
     Sweep sweep(options.sweep, cases.size(), MakeTask(cases, first, options));
     if (sweep.Serve())
@@ -483,7 +519,7 @@ PlayTraces(Options& options, int argc, char* argv[])
                                 FindRowFormat(options.jobRows),
                                 GetClusterJobColumns());
     }
-    ReportTraces(cases, sweep, options, outputs);
+    ReportTraces(cases, sweep, options, first, outputs);
     for (auto* file : {&outputs.series, &outputs.jobRows})
     {
         if (*file)

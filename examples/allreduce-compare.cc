@@ -52,8 +52,6 @@ struct Options
         parser.Add("report", report, "write a page with pictures to this HTML file");
         plan.AddTo(parser);
         run.AddTo(parser);
-        parser.Add("topologies", plan.topologies.specs, ';', "the same as --topology");
-        parser.Add("schedulers", plan.schedulers, ',', "the same as --scheduler");
     }
 };
 
@@ -197,25 +195,22 @@ Run(int argc, char* argv[])
     SetFastEventQueue();
     SetDataCentreTcpDefaults();
     Options options;
-    options.plan.chunksPerServer = "ports"; // the same chunks for all of them
+    options.plan.chunksPerServer = "ports-or-auto"; // if possible the same for all of them
     ProgramOptions parser(
         "allreduce-compare",
         "Compares schedulers on networks: plans, verifies and runs each packet by packet.");
     options.AddTo(parser);
-    parser.AddExample(
-        "--topologies='bcube:4,1;fattree:4' --schedulers=ring,greedy --sizes=1MiB,4MiB",
-        "compare two schedulers on two networks with two sizes");
-    parser.AddExample("--topologies=bcube:3,1 --schedulers=all --sizes=1MiB --format=csv",
+    parser.AddExample("--topology='bcube:4,1;fattree:4' --scheduler=ring,greedy --sizes=1MiB,4MiB",
+                      "compare two schedulers on two networks with two sizes");
+    parser.AddExample("--topology=bcube:3,1 --scheduler=all --sizes=1MiB --format=csv",
                       "write what all schedulers take to a spreadsheet");
-    parser.AddExample("--topologies=dcell:4,1 --degrade=0.05,3 --schedulers=ring,forest,hrl "
+    parser.AddExample("--topology=dcell:4,1 --degrade=0.05,3 --scheduler=ring,forest,hrl "
                       "--sizes=4MiB --report=compare.html",
                       "compare on a network that has lost links, and draw it");
     if (!parser.Parse(argc, argv))
     {
         return 0;
     }
-    parser.Exclude("topologies", {"topology"});
-    parser.Exclude("schedulers", {"scheduler"});
     options.run.showProgress = false;
     options.run.CheckAttributes(parser.GetAttributeClasses());
     CheckOptions(options);

@@ -120,8 +120,8 @@ PrintLinks(const Topology& topology, const Result& result, std::ostream& out)
     {
         sum += load.utilization;
     }
-    out << "  mean utilisation of " << loads.size()
-        << " directed links: " << 100 * sum / loads.size() << " %; the busiest:\n";
+    out << "  planned unit flows over capacity, in all rounds: mean of " << loads.size()
+        << " directed links " << 100 * sum / loads.size() << " %; the busiest:\n";
     for (std::size_t i = 0; i < std::min(loads.size(), BUSIEST); ++i)
     {
         out << "    " << topology.GetSource(loads[i].link) << "-"
@@ -174,7 +174,7 @@ MakeLinksJson(const Topology& topology, const AllReduceSchedule& schedule)
         json.push_back({{"from", topology.GetSource(load.link)},
                         {"to", topology.GetTarget(load.link)},
                         {"workloads", load.nWorkloads},
-                        {"utilization", load.utilization}});
+                        {"unit_flows_over_capacity", load.utilization}});
     }
     return json;
 }
@@ -239,6 +239,23 @@ MakeRow(const Topology& topology,
     return row;
 }
 
+/// Writes a schedule as MSCCL XML, and says so if not every GPU can run it.
+void
+WriteMscclFile(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out)
+{
+    constexpr uint32_t FEW_MULTIPROCESSORS = 80;
+    const uint32_t nBlocks = WriteMsccl(topology, schedule, out);
+    if (nBlocks > FEW_MULTIPROCESSORS)
+    {
+        std::cerr << "allreduce-plan: warning: --msccl-out: a GPU gets up to " << nBlocks
+                  << " threadblocks, all of which must run at once; a V100 has "
+                  << FEW_MULTIPROCESSORS
+                  << " multiprocessors, an A100 108, an H100 132; plans in which servers send to "
+                     "fewer others need fewer"
+                  << std::endl;
+    }
+}
+
 void
 WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Options& options)
 {
@@ -254,7 +271,7 @@ WriteFiles(const Topology& topology, const AllReduceSchedule& schedule, const Op
         }
     };
     write(options.scheduleOut, WriteSchedule);
-    write(options.mscclOut, WriteMsccl);
+    write(options.mscclOut, WriteMscclFile);
     if (!options.chakraOut.empty())
     {
         WriteChakraFiles(options.chakraOut,
@@ -295,6 +312,12 @@ MakeDetails(const Topology& topology,
             const Options& options)
 {
     std::ostringstream details;
+    if (isFirst && ChoosesByBytes(topology, options.plan) && AreRatesMixed(topology))
+    {
+        details << "  links of mixed speed: allreduce-run and allreduce-compare choose m for the "
+                   "bytes; here it is the mean number of ports, and more can be faster "
+                   "(--chunks-per-server)\n";
+    }
     if (!result.remark.empty())
     {
         details << "  " << result.scheduler << ": " << result.remark << "\n";
@@ -350,7 +373,7 @@ ReportFile(const Case& chosen, const Options& options)
 {
     const bool isMsccl = !options.mscclIn.empty();
     const std::string& path = isMsccl ? options.mscclIn : options.scheduleIn;
-    std::ifstream in = OpenInput(path, "schedule file");
+    InputFile in(path, "schedule file");
     const ScheduleFile file =
         isMsccl ? ReadMsccl(in, options.plan.topologies.Make().at(0), NamePath(path))
                 : ReadSchedule(in, NamePath(path));
@@ -491,7 +514,9 @@ AddOptions(ProgramOptions& parser, Options& options)
     parser.Add("apart",
                options.isApart,
                "plan each of --groups by itself, as if it were alone, and send all at once");
-    parser.Add("links", options.showLinks, "show the ten busiest links");
+    parser.Add("links",
+               options.showLinks,
+               "show planned unit flows over capacity of the ten busiest links");
     parser.Add("bounds",
                options.showBounds,
                "show all lower bounds, what they are about, and prices");

@@ -80,9 +80,8 @@ PrintLinks(const nlohmann::ordered_json& row)
     std::stable_sort(links.begin(), links.end(), [](const auto& x, const auto& y) {
         return x["utilization"] > y["utilization"];
     });
-    std::cout << "  mean utilisation of " << links.size()
-              << " directed links: " << 100 * row["mean_utilization"].get<double>()
-              << " %; the busiest:\n";
+    std::cout << "  measured use of " << links.size() << " directed links: mean "
+              << 100 * row["mean_utilization"].get<double>() << " %; the busiest:\n";
     for (std::size_t i = 0; i < std::min(links.size(), BUSIEST); ++i)
     {
         std::cout << "    " << links[i]["from"] << "-" << links[i]["to"] << ": "
@@ -337,7 +336,7 @@ Experiment
 MakeFromFile(const Options& options, uint64_t bytes)
 {
     const std::string& path = options.scheduleIn;
-    std::ifstream in = OpenInput(path, "schedule file");
+    InputFile in(path, "schedule file");
     const ScheduleFile file = ReadSchedule(in, NamePath(path));
     const Verdict verdict = Verify(file.topology, file.schedule);
     if (!verdict.isCorrect)
@@ -351,14 +350,18 @@ MakeFromFile(const Options& options, uint64_t bytes)
     {
         FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
     }
-    return {options.run.MakeActual(file.topology),
-            path,
-            scheduler,
-            file.schedule,
-            GetLargest(training, bytes),
-            training,
-            GetShape(file.schedule.collective, file.topology),
-            options.run.MakeAnnounced(file.topology)};
+    Experiment experiment{options.run.MakeActual(file.topology),
+                          path,
+                          scheduler,
+                          file.schedule,
+                          GetLargest(training, bytes),
+                          training,
+                          GetShape(file.schedule.collective, file.topology)};
+    if (!options.run.faults.slow.empty())
+    {
+        experiment.announced = options.run.MakeAnnounced(file.topology);
+    }
+    return experiment;
 }
 
 /// Plans, runs and reports all that was asked for; @return whether all went well

@@ -199,7 +199,7 @@ class BottleneckTestCase : public TestCase
                               "server 4, 4 links of 100 Gb/s",
                               "prices");
         NS_TEST_EXPECT_MSG_EQ(GetBound(bounds, "head-tail").bottleneck,
-                              "the way into server 4, 4 links of 100 Gb/s, from round 2 on",
+                              "the way into server 4, 4 links of 100 Gb/s, from round 1 on",
                               "head-tail");
         NS_TEST_EXPECT_MSG_EQ(ComputeIdealTime(rails, {0}, 64 << 20).GetReason(),
                               "server 4, 4 links of 100 Gb/s",

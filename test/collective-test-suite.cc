@@ -550,6 +550,35 @@ class ReferenceTestCase : public TestCase
     }
 };
 
+/// @brief Who plans with effort is no worse than who plans quickly.
+class QuickFirstTestCase : public TestCase
+{
+  public:
+    QuickFirstTestCase()
+        : TestCase("hrl is no longer than greedy, and trees that go one way balance that way")
+    {
+    }
+
+  private:
+    std::size_t CountRounds(const Topology& topology, const char* scheduler, uint32_t m)
+    {
+        const Collective collective =
+            MakeOfAll(CollectiveKind::ALL_GATHER, topology.GetNServers(), m);
+        return Plan(*CreateScheduler(scheduler), AllReduceState(topology, collective))
+            .rounds.size();
+    }
+
+    void DoRun() override
+    {
+        const Topology broken = ParseDegrade(ParseTopology("jellyfish:16,4,2"), "0.1,3");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds(broken, "hrl", 1), 31, "as greedy, at the bound");
+        NS_TEST_EXPECT_MSG_EQ(CountRounds(broken, "hrl", 3), 93, "as greedy, at the bound");
+        const Topology mixed = ParseMixed(ParseTopology("dcell:3,1"), "0.6,3");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(CountRounds(mixed, "forest", 3), 17, "trees of ForestColl");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(CountRounds(mixed, "forest", 12), 65, "trees of ForestColl");
+    }
+};
+
 /// @brief Collectives packet by packet, with real numbers.
 class PacketsTestCase : public DataCentreTestCase
 {
@@ -664,6 +693,7 @@ class CollectiveTestSuite : public TestSuite
         AddTestCase(new RelayTestCase);
         AddTestCase(new UnusedRelayTestCase);
         AddTestCase(new RefusalTestCase);
+        AddTestCase(new QuickFirstTestCase);
         AddTestCase(new ReferenceTestCase);
         AddTestCase(new RandomCollectivesTestCase);
         AddTestCase(new PacketsTestCase);

@@ -12,6 +12,7 @@
 #include "ns3/topology-racks.h"
 #include "ns3/topology-spec.h"
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -75,6 +76,8 @@ class RacksTestCase : public TestCase
         TestFamilies();
         TestLostLink();
         TestPlaces();
+        TestRails();
+        TestDirectLinks();
     }
 
     void TestFile()
@@ -145,6 +148,53 @@ class RacksTestCase : public TestCase
             json["positions"].push_back({0.25, 0.75});
         }
         NS_TEST_EXPECT_MSG_EQ(ReadJsonTopology(json).GetPositions()[5].x, 0.25, "as the file says");
+    }
+
+    /// Four servers on all of three leaves, two spines above: no racks, but rows.
+    void TestRails()
+    {
+        Json json = {{"name", "rails"}, {"servers", 4}, {"switches", 5}, {"links", Json::array()}};
+        for (NodeId leaf = 4; leaf < 7; ++leaf)
+        {
+            for (const NodeId other : {0, 1, 2, 3, 7, 8})
+            {
+                json["links"].push_back({other, leaf});
+            }
+        }
+        const Topology topology = ReadJsonTopology(json);
+        const auto& places = topology.GetPositions();
+        for (NodeId id = 0; id < topology.GetNNodes(); ++id)
+        {
+            NS_TEST_EXPECT_MSG_EQ(places[id].y, id < 4 ? 1 : id < 7 ? 0.5 : 0, "row of " << id);
+        }
+    }
+
+    /// Where servers have links to each other, no link leads over a third node.
+    void TestDirectLinks()
+    {
+        Json json = {{"name", "mine"}, {"servers", 6}, {"switches", 2}};
+        json["links"] =
+            {{0, 6}, {1, 6}, {2, 6}, {3, 7}, {4, 7}, {5, 7}, {6, 7}, {0, 3}, {1, 4}, {2, 5}};
+        const Topology topology = ReadJsonTopology(json);
+        const auto& places = topology.GetPositions();
+        for (const Link& link : topology.GetLinks())
+        {
+            const Position& a = places[link.a];
+            const Position& b = places[link.b];
+            const double length = std::hypot(b.x - a.x, b.y - a.y);
+            for (NodeId node = 0; node < topology.GetNNodes(); ++node)
+            {
+                const Position& c = places[node];
+                const double along =
+                    ((c.x - a.x) * (b.x - a.x) + (c.y - a.y) * (b.y - a.y)) / length;
+                const double aside =
+                    std::abs((c.x - a.x) * (b.y - a.y) - (c.y - a.y) * (b.x - a.x)) / length;
+                const bool isEnd = node == link.a || node == link.b;
+                NS_TEST_EXPECT_MSG_EQ(isEnd || along <= 0 || along >= length || aside > 0.04,
+                                      true,
+                                      "link " << link.a << "-" << link.b << " over " << node);
+            }
+        }
     }
 };
 

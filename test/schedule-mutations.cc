@@ -151,4 +151,48 @@ GetMutations()
     return mutations;
 }
 
+std::map<std::string, Mutation>
+GetGroupMutations()
+{
+    std::map<std::string, Mutation> mutations;
+    mutations["forbid or allow relays"] = [](OwnSchedule& s, const Topology&, TestRandom&) {
+        s.collective.mayRelay = !s.collective.mayRelay;
+        return true;
+    };
+    mutations["change a set"] = [](OwnSchedule& s, const Topology& t, TestRandom& random) {
+        auto& set = s.collective.sets[Draw(random, s.collective.sets.size())];
+        set.push_back(Draw(random, t.GetNServers() + 1));
+        std::sort(set.begin(), set.end());
+        return true;
+    };
+    mutations["take out of a set"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
+        auto& set = s.collective.sets[Draw(random, s.collective.sets.size())];
+        if (!set.empty())
+        {
+            set.erase(set.begin() + Draw(random, set.size()));
+        }
+        return true;
+    };
+    mutations["mix up a set"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
+        auto& set = s.collective.sets[Draw(random, s.collective.sets.size())];
+        std::reverse(set.begin(), set.end());
+        return set.size() > 1;
+    };
+    mutations["name other contributors"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
+        auto& indices = s.collective.contributors;
+        indices[Draw(random, indices.size())] = Draw(random, s.collective.sets.size() + 1);
+        return true;
+    };
+    mutations["name other receivers"] = [](OwnSchedule& s, const Topology&, TestRandom& random) {
+        auto& indices = s.collective.receivers;
+        indices[Draw(random, indices.size())] = Draw(random, s.collective.sets.size() + 1);
+        return true;
+    };
+    mutations["drop a chunk's receivers"] = [](OwnSchedule& s, const Topology&, TestRandom&) {
+        s.collective.receivers.pop_back();
+        return true;
+    };
+    return mutations;
+}
+
 } // namespace ns3::allreduce

@@ -22,6 +22,10 @@ using Mutation = std::function<bool(OwnSchedule&, const Topology&, TestRandom&)>
 /// @return the ways to corrupt a schedule, by name
 std::map<std::string, Mutation> GetMutations();
 
+/// @ingroup allreduce-tests
+/// @return the ways to corrupt what a schedule of groups says of its groups, by name
+std::map<std::string, Mutation> GetGroupMutations();
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_SCHEDULE_MUTATIONS_H */

@@ -3,12 +3,14 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "independent-verifier.h"
 #include "schedule-mutations.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
@@ -255,6 +257,84 @@ class MutationTestCase : public TestCase
     uint32_t m_nAccepted{0};         //!< that the verifier let pass
     uint32_t m_nWrong{0};            //!< that give a wrong result
     std::set<std::string> m_reasons; //!< why the others were refused
+};
+
+/// @brief Files of groups, corrupted: what an independent verifier refuses is refused.
+class GroupMutantsTestCase : public TestCase
+{
+  public:
+    GroupMutantsTestCase()
+        : TestCase("files of groups that an independent verifier refuses are refused")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRandom random(32);
+        for (const std::string spec : {"bcube:2,1", "dcell:2,1", "torus:3x2"})
+        {
+            const Topology topology = ParseTopology(spec);
+            for (const CollectiveKind kind : {CollectiveKind::ALL_REDUCE,
+                                              CollectiveKind::REDUCE_SCATTER,
+                                              CollectiveKind::ALL_GATHER,
+                                              CollectiveKind::BROADCAST,
+                                              CollectiveKind::REDUCE})
+            {
+                CheckFiles(topology, {{kind, {0, 1}, 0}, {kind, {2, 3}, 2}}, random);
+                CheckFiles(topology, {{kind, {0, 1, 3}, 0}}, random);
+            }
+        }
+        NS_TEST_EXPECT_MSG_GT(m_nRefused, 1000, "most mutants are wrong");
+        NS_TEST_EXPECT_MSG_GT(m_nRight, 100, "but not all");
+    }
+
+    void CheckFiles(const Topology& topology, const std::vector<Group>& groups, TestRandom& random)
+    {
+        const Collective collective = MakeCollective(groups, topology.GetNServers(), 2, true);
+        const auto plan = Plan(*CreateScheduler("greedy"), AllReduceState(topology, collective));
+        NS_TEST_EXPECT_MSG_EQ(FindFaultOfFile(FormatSchedule(topology, plan)), "", "the plan");
+        NS_TEST_EXPECT_MSG_EQ(RefuseFile(FormatSchedule(topology, plan)), "", "the plan");
+        auto mutations = GetGroupMutations();
+        mutations.merge(GetMutations());
+        for (const auto& [name, mutate] : mutations)
+        {
+            for (uint32_t i = 0; i < 4; ++i)
+            {
+                OwnSchedule mutant(plan);
+                if (mutate(mutant, topology, random))
+                {
+                    CheckMutant(FormatSchedule(topology, mutant.Get()), name);
+                }
+            }
+        }
+    }
+
+    void CheckMutant(const std::string& text, const std::string& name)
+    {
+        const std::string fault = FindFaultOfFile(text);
+        m_nRefused += !fault.empty();
+        m_nRight += fault.empty();
+        if (!fault.empty())
+        {
+            NS_TEST_EXPECT_MSG_NE(RefuseFile(text), "", name << ": " << fault << ": " << text);
+        }
+    }
+
+    /// @return why the module refuses a file; "" if it does not
+    static std::string RefuseFile(const std::string& text)
+    {
+        Verdict verdict;
+        const std::string error = GetError([&] {
+            std::istringstream in(text);
+            const ScheduleFile file = ReadSchedule(in, "mutant");
+            verdict = Verify(file.topology, file.schedule);
+        });
+        return error.empty() ? verdict.reason : error;
+    }
+
+    uint32_t m_nRefused{0}; //!< mutants that the independent verifier refuses
+    uint32_t m_nRight{0};   //!< and that it does not
 };
 
 /// @brief Two violations: the first is named.
@@ -545,6 +625,7 @@ class ScheduleVerifierTestSuite : public TestSuite
         AddTestCase(new FirstViolationTestCase);
         AddTestCase(new ManyWorkloadsTestCase);
         AddTestCase(new MutationTestCase);
+        AddTestCase(new GroupMutantsTestCase);
         AddTestCase(new RoundTripTestCase);
         AddTestCase(new BrokenFileTestCase);
     }

@@ -18,6 +18,7 @@
 #include "ns3/enum.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/point-to-point-net-device.h"
+#include "ns3/round-hash.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-helper.h"
@@ -670,10 +671,12 @@ class SlowLinkTestCase : public DataCentreTestCase
         {
             RunOptions options = MakeOptions(transport, "barrier");
             const auto fast =
-                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1),
+                              options);
             options.faults.slow = {"2-4:4"};
             const auto slow =
-                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1), options);
+                RunExperiment(MakeExperiment(options.MakeActual(star), "ring", 4 << 20, 1),
+                              options);
             NS_TEST_EXPECT_MSG_EQ(fast.failure + slow.failure, "", transport);
             NS_TEST_EXPECT_MSG_EQ_TOL(slow.measuredSeconds / fast.measuredSeconds,
                                       4,
@@ -925,6 +928,12 @@ class BadRunOptionsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(ParseSize("1GiB", ""), uint64_t{1} << 30, "a size with a unit");
         NS_TEST_EXPECT_MSG_EQ(FormatSize(1536), "1536B", "a size as text");
         NS_TEST_EXPECT_MSG_EQ(FormatSize(100 << 20), "100MiB", "a size as text");
+        NS_TEST_EXPECT_MSG_EQ(FormatSize(1'200'000'000), "1.2GB", "in the unit that it was given");
+        NS_TEST_EXPECT_MSG_EQ(FormatSize(120'000'000), "120MB", "in the unit that it was given");
+        for (const uint64_t bytes : {1, 999, 1024, 1'001'000'000, 1'234'567, 4'194'304})
+        {
+            NS_TEST_EXPECT_MSG_EQ(ParseSize(FormatSize(bytes), ""), bytes, "there and back");
+        }
         Refuse("transport \"x\"", [](RunOptions& options) { options.transport = "x"; });
         Refuse("--sync \"x\"", [](RunOptions& options) { options.sync = "x"; });
         Refuse("--frame \"100\"", [](RunOptions& options) { options.frame = 100; });
@@ -1005,6 +1014,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new EventsTestCase);
         AddTestCase(new BackgroundTestCase);
         AddTestCase(new DroppedTestCase);
+        AddTestCase(new AnnouncedTestCase);
         AddTestCase(new SlowLinkTestCase);
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);
@@ -1023,3 +1033,37 @@ SessionTestSuite g_sessionTestSuite; //!< registers the suite
 } // namespace
 
 } // namespace ns3::allreduce
+
+class AnnouncedTestCase : public TestCase
+{
+  public:
+    AnnouncedTestCase()
+        : TestCase("chunks, plan and prediction do not know of slow links, the ideal does")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        PlanOptions plan;
+        RunOptions options = MakeOptions("raw", "barrier");
+        const auto makeExperiment = [&] {
+            return PlanExperiment(ParseTopology("bcube:4,1"), "forest", 4 << 20, plan, options);
+        };
+        const Experiment known = makeExperiment();
+        options.faults.slow = {"0-16:8"};
+        const Experiment slow = makeExperiment();
+        NS_TEST_ASSERT_MSG_EQ(slow.plan.collective.GetNChunks(),
+                              known.plan.collective.GetNChunks(),
+                              "chunks");
+        NS_TEST_EXPECT_MSG_EQ(HashRounds(MakeRoundRange(slow.plan.rounds)),
+                              HashRounds(MakeRoundRange(known.plan.rounds)),
+                              "plan");
+        const auto onSlow = RunExperiment(slow, options);
+        options.faults.slow.clear();
+        const auto onKnown = RunExperiment(known, options);
+        NS_TEST_EXPECT_MSG_EQ(onSlow.predictedSeconds, onKnown.predictedSeconds, "prediction");
+        NS_TEST_EXPECT_MSG_GT(onSlow.idealSeconds, onKnown.idealSeconds, "ideal");
+        NS_TEST_EXPECT_MSG_GT(onSlow.measuredSeconds, 4 * onKnown.measuredSeconds, "measured");
+    }
+};

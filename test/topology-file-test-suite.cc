@@ -141,6 +141,8 @@ class TopologyFileTestCase : public TestCase
         {
             for (const std::string second : {R"([1, 3, "25Gbps"])",
                                              "[1, 3, 25000000000]",
+                                             "[1, 3, 25e9]",
+                                             R"({"rate": 2.5e10, "ends": [1, 3]})",
                                              R"([1, 3, "25000Mbps", "1us", 0])",
                                              R"({"rate": "25Gbps", "ends": [1, 3]})"})
             {

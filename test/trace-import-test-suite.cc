@@ -195,8 +195,28 @@ class WrongTracesTestCase : public TraceTestCase
     }
 
   private:
+    /// A trace whose format was forgotten.
+    void RefuseWithoutPrefix()
+    {
+        for (const auto& [format, text] :
+             {std::pair<std::string, std::string>("philly", PHILLY_ROW + "0\t1\n"),
+              {"tiresias", TIRESIAS_HEADER},
+              {"helios", HELIOS_HEADER},
+              {"pai", "job_name,task_name,inst_num,status,start_time,end_time\n"}})
+        {
+            const std::string spec = Write(format, text);
+            const std::string path = spec.substr(spec.find(':') + 1);
+            const std::string error = GetError([&] { ImportJobs(path, m_settings); });
+            const std::string part = "looks like a public trace, expected " + format + ":";
+            NS_TEST_EXPECT_MSG_EQ(Contains(error, part), true, format << ": " << error);
+        }
+        const std::string folder = GetError([&] { ImportJobs(".", m_settings); });
+        NS_TEST_EXPECT_MSG_EQ(Contains(folder, "is a folder: expected FILE"), true, folder);
+    }
+
     void DoRun() override
     {
+        RefuseWithoutPrefix();
         CheckPhilly();
         CheckColumns();
         CheckPai();

@@ -194,7 +194,7 @@ check_collectives()
     check "collectives: two ways to say it" refuses '--servers and --groups: expected one' $plan --servers=0,1 --groups='0,1'
     check "collectives: a root of an allreduce" refuses '--root: expected --collective=broadcast or reduce' $plan --root=1
     check "collectives: apart without groups" refuses '--apart: has no effect without --groups' $plan --apart
-    check "collectives: relays needed" refuses 'cannot reach server 7 .* servers that may hold it' \
+    check "collectives: relays needed" refuses 'server 7 cannot reach server 0 .* expected relays to be allowed' \
         allreduce-plan --topology=dcell:4,1 --scheduler=greedy --servers=0,7 --relay=none
     check "collectives: relay" refuses '--relay "some": expected all or none' $plan --servers=0,1 --relay=some
     check "collectives: relays where all take part" refuses '--relay=none: has no effect' $plan --relay=none
@@ -245,7 +245,7 @@ check_chakra()
         --topology=bcube:2,1 --chakra-in=ring
     head -c 100 layers.et >cut.et
     check "chakra: a trace cut short" refuses 'cut.et: ends inside of message' $run --chakra-in=cut.et
-    check "chakra: no trace" refuses '/dev/zero: node 0 "" is there twice' $run --chakra-in=/dev/zero
+    check "chakra: no trace" refuses '/dev/zero: is a device, expected a file' $run --chakra-in=/dev/zero
     check "chakra: beside bytes" refuses '--bytes: has no effect beside --chakra-in' $run --chakra-in=layers.et --bytes=1MiB
     check "chakra: beside a report" refuses '--report: has no effect beside --chakra-in' $run --chakra-in=layers.et \
         --report=x.html
@@ -462,6 +462,7 @@ check_bad_run_options()
 --delay=long --delay "long": expected a time
 --iterations=0 --iterations "0": expected 1 to
 --compute-time=x --compute-time "x": expected a time
+--compute-time=1ms --compute-time: has no effect on one AllReduce, expected 2 --iterations or more
 --watchdog=-1ms --watchdog "-1ms": expected a time
 --verify-data=3 '--verify-data' does not take any arguments
 --links=3 '--links' does not take any arguments
@@ -470,9 +471,12 @@ check_bad_run_options()
 --fail=0-16@soon --fail "soon": expected a time
 --fail=0-16@2ms,1ms expected the link to come up after it went down
 --fail-random=1 --fail-random "1": expected COUNT,SEED
---fail-random=99,1 --fail-random "99,1": bcube:4,1 has only 32 links
+--fail-random=99,1 --fail-random "99,1": expected 1 to 32 links of bcube:4,1
+--fail-random=0,1 --fail-random "0,1": expected 1 to 32 links of bcube:4,1
 --slow=0-16 --slow "0-16": expected A-B:FACTOR
---slow=0-16:0.5 --slow "0.5": expected a factor of 1 or more
+--slow=0-16:0.5 --slow "0.5": expected a factor above 1
+--slow=0-16:1 --slow "1": expected a factor above 1
+--slow=0-16:1e11 --slow "1e11": of 10000000000 bit/s it leaves 0.1 bit/s, expected less, and 1 bit/s or more
 --slow=0-16:2;0-16:3 --slow "0-16": this link is named twice, expected once
 --slow=3-3:2 --slow "3-3": bcube:4,1 has no link 3-3
 --background=2 --background "2": expected a number from 0 to 1
@@ -481,12 +485,126 @@ check_bad_run_options()
 --mixed=-1 mixed "-1": expected a number from 0 to 1
 --scheduler=best "best": expected ps, ps-merge
 --chunks-per-server=0 --chunks-per-server "0": expected auto, ports or 1
+--chunks-per-server=1000000 "1000000": expected auto, ports or 1 to 65536 on bcube:4,1: more than 1048576 chunks take
 --samples=0 --samples "0": expected 1 or more
 --seed=x --seed "x": expected a whole number
 --format=xml --format "xml": expected table, json, csv or gnuplot
 --fast unknown option "--fast"
 --ns3::TcpSocket::Colour=red ns3::TcpSocket::Colour
+--ns3::allreduce::DatagramTransport::AckEvery=9 --ns3::allreduce::DatagramTransport: has no effect with --transport=tcp
+--SimulatorImplementationType=ns3::Foo --SimulatorImplementationType "ns3::Foo": ns-3 does not take this value
+--SchedulerType=ns3::Node --SchedulerType "ns3::Node": ns-3 does not take this value
+--RngSeed=0 --RngSeed "0": ns-3 does not take this value
 END
+}
+
+# Usage: leaves_page COUNT: SIGINT of a run that is under way leaves a page with so many rows, or none.
+leaves_page()
+{
+    local expected=$1 child networks='bcube:2,1;bcube:4,1'
+    ((expected > 0)) || networks='bcube:4,1'
+    rm -f stopped.html
+    "$bin/allreduce-run" --topology="$networks" --bytes=1GiB --chunks-per-server=1 --report=stopped.html \
+        >stopped.out 2>&1 &
+    child=$!
+    sleep 3
+    for _ in $(seq 100); do
+        ((expected == 0)) || [[ -s stopped.html ]] && break
+        sleep 0.2
+    done
+    kill -INT "$child"
+    wait "$child" && return 1
+    if ((expected == 0)); then
+        [[ ! -e stopped.html ]]
+    else
+        page_has stopped.html "len(data['results']) == $expected"
+    fi
+}
+
+# Values, files and moments that nobody expects.
+check_odd_input()
+{
+    local run=allreduce-run plan=allreduce-plan raw='--topology=bcube:2,1 --transport=raw --bytes=10000'
+    # shellcheck disable=SC2086 # several options in one text
+    set -- $raw
+    check "odd: a pacing rate of 0" prints '^torus:3 +greedy +16MiB +tcp ' $run --topology=torus:3 --rate=900Gbps --delay=0ns
+    check "odd: less than a tick" prints '^torus:2 +greedy +1B +raw ' $run --topology=torus:2 --bytes=1 --rate=1Tbps \
+        --delay=1ns --transport=raw
+    check "odd: 8 ps less than the ideal" prints '^dcell:2,1 .* forest +7B +udp ' $run --topology=dcell:2,1 \
+        --degrade=0.13,5 --groups='3,5;2,4;0-1' --collective=reduce-scatter --scheduler=forest --bytes=7 \
+        --transport=udp --sync=dependency --rate=1Tbps --slow=0-2:1.5
+    cat >one-server.schedule <<'END'
+{"format": "allreduce-schedule", "version": 1, "topology": {"servers": 2, "switches": 0, "links": [[0, 1]]},
+ "chunk_roots": [0], "groups": {"sets": [[0]], "contributors": [0], "receivers": [0], "relay": "all"}, "rounds": []}
+END
+    check "odd: a plan of nothing" refuses 'one-server.schedule is not correct: .* besides its root' $plan \
+        --schedule-in=one-server.schedule
+    check "odd: nothing to run" refuses 'one-server.schedule is not correct: .* besides its root' $run \
+        --schedule-in=one-server.schedule
+    check "odd: compute time of one of a job" refuses '--job .*: --compute-time: has no effect' $run "$@" \
+        --job='servers=0,1;compute-time=1ms' --job=servers=2,3
+    check "odd: compute time of some jobs" prints ' job1 ' $run "$@" --compute-time=1ms \
+        --job='servers=0,1;iterations=2' --job=servers=2,3
+    check "odd: compute time of no job" refuses '--compute-time: has no effect, every --job' $run "$@" --compute-time=1ms \
+        --job='servers=0,1' --job=servers=2,3
+    check "odd: bytes of no job" refuses '--bytes: has no effect, every --job says otherwise' $run "$@" \
+        --job='servers=0,1;bytes=1000' --job='servers=2,3;bytes=2000'
+    check "odd: samples of rings" refuses '--samples: has no effect, none' $run "$@" --scheduler=ring --samples=4
+    check "odd: samples of jobs" refuses '--samples: has no effect, none' $run "$@" --samples=4 --job=scheduler=ring
+    check "odd: samples of some" prints ' ring ' $run "$@" --scheduler=ring,greedy --samples=2
+    check "odd: nobody could relay" refuses '--relay=none: has no effect on fattree:4' $run --topology=fattree:4 \
+        --servers=0-3 --relay=none
+    check "odd: TCP over raw" refuses '--ns3::TcpSocket: has no effect with --transport=raw' $run "$@" \
+        --ns3::TcpSocket::DelAckCount=1
+    check "odd: TCP over TCP" prints ' tcp ' $run --topology=bcube:2,1 --bytes=1000 --ns3::TcpSocket::DelAckCount=1
+    check "odd: the second network" refuses_quietly '--fail "0-4": dcell:3,1 has no link 0-4' $run \
+        --topology='bcube:2,1;dcell:3,1' --fail=0-4@1us
+    check "odd: the second network of jobs" refuses_quietly '--job "job1": --servers "0-6": expected' $run \
+        --topology='bcube:4,1;bcube:2,1' --job=servers=0-6
+    for scheduler in greedy forest hrl; do
+        check "odd: unreachable for $scheduler" \
+            refuses 'dcell:4,1: server 7 cannot reach server 0 over servers of its group, expected relays' $run \
+            --topology=dcell:4,1 --scheduler=$scheduler --servers=0,7 --relay=none
+    done
+    check "odd: the picture of jobs" prints 'what = "slowdown"' $run "$@" --job=servers=0,1 --job=servers=2,3 \
+        --format=gnuplot
+    check "odd: stopped at once" leaves_page 0
+    check "odd: stopped later" leaves_page 1
+    check_odd_files
+}
+
+# Usage: refuses_quietly PATTERN PROGRAM OPTION...: and prints nothing else.
+refuses_quietly()
+{
+    refuses "$@" && [[ -z $(limited "$bin/$2" "${@:3}" 2>/dev/null) ]]
+}
+
+# Files without an end, and such that cannot be read to theirs.
+check_odd_files()
+{
+    local option
+    truncate -s 2G large
+    for option in allreduce-run,--topology=file: allreduce-run,--schedule-in= allreduce-plan,--schedule-in= \
+        allreduce-plan,--msccl-in= allreduce-cluster,--jobs= allreduce-cluster,--jobs=helios:; do
+        check "odd: no end: $option" refuses 'file /dev/zero: is a device' "${option%,*}" "${option#*,}/dev/zero"
+        check "odd: too large: $option" refuses 'file large: is too large, expected at most' "${option%,*}" "${option#*,}large"
+        # Its first page is not there.
+        check "odd: cannot be read: $option" refuses 'file /proc/self/mem: cannot be read: Input/output error' \
+            "${option%,*}" "${option#*,}/proc/self/mem"
+    done
+    printf 'job_id,gpu_num,state,submit_time,duration\n1,1,COMPLETED,2021-02-31 00:00:00,100\n' >february.csv
+    check "odd: 31 February" refuses 'line 2: submit_time "2021-02-31 00:00:00": expected a time' allreduce-cluster \
+        --jobs=helios:february.csv
+    sed 's/2021-02-31/2020-02-29/' february.csv >leap.csv
+    check "odd: 29 February" warns 'assumed' allreduce-cluster --jobs=helios:leap.csv --slots=2 --policy=fifo
+    printf 'arrival_slot,gradient_bytes,forward_s,backward_s,iterations,max_workers,bandwidth,weight\n' >heavy.csv
+    printf '0,1000,0.1,0.1,10,2,1Gbps,1e308\n0,1000,0.1,0.1,10,2,1Gbps,1e308\n' >>heavy.csv
+    check "odd: weights without a sum" refuses 'weight is 1e\+308, expected at most 1e\+12' allreduce-cluster --jobs=heavy.csv
+    check "odd: factors without a sum" refuses '"1e308", expected a number from 0 to 1e\+12' allreduce-cluster \
+        --objective=1e308*progress+1e308*progress
+    sed 's/max_workers/min_workers,max_workers/; s/,2,1Gbps,1e308/,17,17,1Gbps,1/' heavy.csv >gang.csv
+    check "odd: a gang of 17" refuses 'no job fits: job "2", the smallest, needs 17 GPUs, expected at most the 16' \
+        allreduce-cluster --topology=bcube:2,1 --gpus=4 --jobs=gang.csv
 }
 
 check_compare()
@@ -1114,6 +1232,7 @@ check_jobs
 check_sweeps
 check_gnuplot
 check_lost_output
+check_odd_input
 check_options
 check_help
 check_scripts

@@ -173,7 +173,7 @@ FromArrays(const TopologyPointer& topology,
 ScheduleObject
 Load(const std::filesystem::path& path)
 {
-    std::ifstream in = OpenInput(path.string(), "schedule file");
+    InputFile in(path.string(), "schedule file");
     ScheduleFile file = ReadSchedule(in, NamePath(path.string()));
     return {std::make_shared<Topology>(std::move(file.topology)), std::move(file.schedule)};
 }

@@ -24,6 +24,8 @@
 #include <exception>
 #include <iostream>
 #include <limits>
+#include <map>
+#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +44,7 @@ struct ProgramOptions::Impl
     std::vector<std::function<void()>> conversions; //!< to be done after parsing
     std::set<std::string> given;                    //!< options that were given
     std::set<std::string> attributeClasses;         //!< classes of which an attribute was given
+    std::map<std::string, std::string> aliases;     //!< other names of options
 };
 
 namespace
@@ -221,9 +224,33 @@ ProgramOptions::Add(const std::string& name,
 }
 
 void
+ProgramOptions::AddAlias(const std::string& alias, const std::string& name)
+{
+    m_impl->aliases[alias] = name;
+}
+
+void
 ProgramOptions::AddExample(const std::string& arguments, const std::string& meaning)
 {
     m_impl->examples += "  " + m_impl->name + " " + arguments + "\n      " + meaning + "\n";
+}
+
+std::vector<std::string>
+ProgramOptions::ReplaceAliases(std::vector<std::string> arguments) const
+{
+    for (std::string& argument : arguments)
+    {
+        const std::size_t end = std::min(argument.find('='), argument.size());
+        for (const auto& [alias, name] : m_impl->aliases)
+        {
+            if (argument.substr(0, end) == "--" + alias)
+            {
+                argument.replace(0, end, "--" + name);
+                break;
+            }
+        }
+    }
+    return arguments;
 }
 
 bool
@@ -231,7 +258,7 @@ ProgramOptions::Parse(int argc, char* argv[])
 {
     try
     {
-        options::command_line_parser parser(argc, argv);
+        options::command_line_parser parser(ReplaceAliases({argv + 1, argv + argc}));
         parser.options(m_impl->description);
         parser.allow_unregistered();
         const auto style = options::command_line_style::allow_long |
@@ -291,8 +318,12 @@ ProgramOptions::PrintHelp() const
     const unsigned width = m_impl->description.get_option_column_width() + 1;
     m_impl->description.print(std::cout, width);
     std::cout << "  --ns3::Class::Attribute=VALUE and ns-3's global values (--RngRun=N) are taken, "
-                 "too.\n\nExamples:\n"
-              << m_impl->examples;
+                 "too.\n";
+    for (const auto& [alias, name] : m_impl->aliases)
+    {
+        std::cout << "  --" << alias << " is --" << name << ".\n";
+    }
+    std::cout << "\nExamples:\n" << m_impl->examples;
 }
 
 bool

@@ -76,6 +76,14 @@ class ProgramOptions
              const std::string& help);
 
     /**
+     * Let an option be called otherwise, too.
+     *
+     * @param alias the other name, without the dashes
+     * @param name the option's
+     */
+    void AddAlias(const std::string& alias, const std::string& name);
+
+    /**
      * Add an example to the help.
      *
      * @param arguments what to type after the name of the program
@@ -113,6 +121,7 @@ class ProgramOptions
 
   private:
     void PrintHelp() const;
+    std::vector<std::string> ReplaceAliases(std::vector<std::string> arguments) const;
 
     struct Impl;                  //!< keeps Boost.Program_options out of this header
     std::unique_ptr<Impl> m_impl; //!< the options

@@ -22,7 +22,7 @@ namespace
 ChakraWorkload
 ReadWorkload(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "--chakra-in: file");
+    InputFile in(path, "--chakra-in: file");
     return MakeChakraWorkload(ReadChakraTrace(in, NamePath(path)), NamePath(path));
 }
 

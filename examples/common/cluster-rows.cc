@@ -36,16 +36,43 @@ struct Spread
     }
 };
 
-/// @return a column of some rows
+/// @return a column of some rows, of those that have a number there
 std::vector<double>
 GetNumbers(const std::vector<nlohmann::ordered_json>& rows, const std::string& key)
 {
     std::vector<double> numbers;
     for (const nlohmann::ordered_json& row : rows)
     {
-        numbers.push_back(row.at(key));
+        if (!row.at(key).is_null())
+        {
+            numbers.push_back(row.at(key));
+        }
     }
     return numbers;
+}
+
+/// A unit of time in tables.
+struct TimeUnit
+{
+    const char* name; //!< in titles
+    int decimals;     //!< of numbers
+    double scale;     //!< how much of it a second is
+};
+
+/// @return the unit in which times up to some seconds can be read
+TimeUnit
+ChooseTimeUnit(double seconds)
+{
+    constexpr double DAY = 86400;
+    return seconds < 10 * DAY ? TimeUnit{"s", 0, 1} : TimeUnit{"days", 2, 1 / DAY};
+}
+
+/// @return a column of times
+ResultWriter::Column
+MakeTimeColumn(const char* key, const std::string& title, const TimeUnit& unit)
+{
+    const std::string full = title + " " + unit.name;
+    return {key, full, std::max<std::size_t>(8, full.size()), unit.decimals, unit.scale};
 }
 
 } // namespace
@@ -56,6 +83,9 @@ MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
     const ClusterResult& result = run.result;
     const ClusterMetrics metrics = MeasureCluster(cluster, result);
     const bool hasGuarantee = result.guaranteedShare > 0;
+    const auto ofFinished = [&](double value) { // nobody has taken 0 s
+        return result.nFinished > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
     return {
         {"topology", cluster.topology.GetName()},
         {"servers", cluster.topology.GetNServers()},
@@ -72,13 +102,13 @@ MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
         {"guaranteed_mean_share",
          hasGuarantee ? nlohmann::ordered_json(result.guaranteedMeanShare)
                       : nlohmann::ordered_json()},
-        {"completion_mean_s", metrics.completion.mean},
-        {"completion_median_s", metrics.completion.median},
-        {"completion_p95_s", metrics.completion.p95},
-        {"completion_p99_s", metrics.completion.p99},
+        {"completion_mean_s", ofFinished(metrics.completion.mean)},
+        {"completion_median_s", ofFinished(metrics.completion.median)},
+        {"completion_p95_s", ofFinished(metrics.completion.p95)},
+        {"completion_p99_s", ofFinished(metrics.completion.p99)},
         {"waiting_mean_s", metrics.waiting.mean},
-        {"slowdown_mean", metrics.slowdown.mean},
-        {"slowdown_p95", metrics.slowdown.p95},
+        {"slowdown_mean", ofFinished(metrics.slowdown.mean)},
+        {"slowdown_p95", ofFinished(metrics.slowdown.p95)},
         {"last_end_s", metrics.lastEndSeconds},
         {"makespan_s",
          metrics.makespan ? nlohmann::ordered_json(*metrics.makespan) : nlohmann::ordered_json()},
@@ -94,26 +124,28 @@ MakeTraceRow(const GpuCluster& cluster, const TraceRun& run)
 }
 
 std::vector<ResultWriter::Column>
-GetTraceColumns(bool hasSeed)
+GetTraceColumns(bool hasSeed, double playedSeconds)
 {
-    std::vector<ResultWriter::Column> columns = {{"objective", "objective", 12},
-                                                 {"policy", "policy", 8},
-                                                 {"jobs", "jobs", 6},
-                                                 {"finished", "finished", 8},
-                                                 {"utility", "utility", 10, 3},
-                                                 {"mean_utility", "mean utility", 12, 3},
-                                                 {"guaranteed_mean_share", "guaranteed", 10, 3},
-                                                 {"completion_mean_s", "completion s", 12, 0},
-                                                 {"completion_median_s", "median s", 8, 0},
-                                                 {"completion_p95_s", "p95 s", 8, 0},
-                                                 {"completion_p99_s", "p99 s", 8, 0},
-                                                 {"makespan_s", "makespan s", 10, 0},
-                                                 {"utilization", "GPUs used %", 11, 1, 100},
-                                                 {"link_use", "link use %", 10, 1, 100},
-                                                 {"fairness", "fairness", 8, 3},
-                                                 {"moves", "moves", 7},
-                                                 {"checked", "checked", 7},
-                                                 {"wall_s", "wall s", 7, 2}};
+    const TimeUnit unit = ChooseTimeUnit(playedSeconds);
+    std::vector<ResultWriter::Column> columns = {
+        {"objective", "objective", 12},
+        {"policy", "policy", 8},
+        {"jobs", "jobs", 6},
+        {"finished", "finished", 8},
+        {"utility", "utility", 10, 3},
+        {"mean_utility", "mean utility", 12, 3},
+        {"guaranteed_mean_share", "guaranteed", 10, 3},
+        MakeTimeColumn("completion_mean_s", "completion", unit),
+        MakeTimeColumn("completion_median_s", "median", unit),
+        MakeTimeColumn("completion_p95_s", "p95", unit),
+        MakeTimeColumn("completion_p99_s", "p99", unit),
+        MakeTimeColumn("makespan_s", "makespan", unit),
+        {"utilization", "GPUs used %", 11, 1, 100},
+        {"link_use", "link use %", 10, 1, 100},
+        {"fairness", "fairness", 8, 3},
+        {"moves", "moves", 7},
+        {"checked", "checked", 7},
+        {"wall_s", "wall s", 7, 2}};
     if (hasSeed)
     {
         columns.insert(columns.begin() + 2, {"seed", "seed", 4});
@@ -127,7 +159,11 @@ MakeSpreadRow(const std::vector<nlohmann::ordered_json>& runs,
 {
     const Spread utility(GetNumbers(runs, "utility"));
     const Spread mean(GetNumbers(runs, "mean_utility"));
-    const auto average = [&](const char* key) { return Spread(GetNumbers(runs, key)).mean; };
+    const auto average = [&](const char* key) {
+        const std::vector<double> numbers = GetNumbers(runs, key);
+        return numbers.empty() ? nlohmann::ordered_json()
+                               : nlohmann::ordered_json(Spread(numbers).mean);
+    };
     nlohmann::ordered_json row = {{"objective", runs.front().at("objective")},
                                   {"policy", runs.front().at("policy")},
                                   {"seeds", runs.size()},
@@ -165,7 +201,7 @@ MakeSpreadRow(const std::vector<nlohmann::ordered_json>& runs,
 }
 
 std::vector<ResultWriter::Column>
-GetSpreadColumns()
+GetSpreadColumns(double playedSeconds)
 {
     return {{"objective", "objective", 12},
             {"policy", "policy", 8},
@@ -178,7 +214,7 @@ GetSpreadColumns()
             {"gadget_gain", "GADGET has", 10, 3},
             {"gadget_gain_deviation", "+-", 7, 3},
             {"gadget_above", "more in", 7},
-            {"completion_mean_s", "completion s", 12, 0},
+            MakeTimeColumn("completion_mean_s", "completion", ChooseTimeUnit(playedSeconds)),
             {"gpu_use", "GPU use %", 9, 1, 100},
             {"fairness", "fairness", 8, 3},
             {"checked", "checked", 7}};

@@ -36,8 +36,12 @@ struct TraceRun
  */
 nlohmann::ordered_json MakeTraceRow(const GpuCluster& cluster, const TraceRun& run);
 
-/// @return the columns of MakeTraceRow that people look at @param hasSeed whether seeds differ
-std::vector<ResultWriter::Column> GetTraceColumns(bool hasSeed);
+/**
+ * @param hasSeed whether seeds differ
+ * @param playedSeconds all slots; tables have days if these are ten days or more
+ * @return the columns of MakeTraceRow that people look at
+ */
+std::vector<ResultWriter::Column> GetTraceColumns(bool hasSeed, double playedSeconds);
 
 /**
  * @param runs rows by MakeTraceRow: those of a policy with all seeds
@@ -48,7 +52,7 @@ nlohmann::ordered_json MakeSpreadRow(const std::vector<nlohmann::ordered_json>& 
                                      const std::vector<nlohmann::ordered_json>* gadget);
 
 /// @return the columns of MakeSpreadRow that people look at
-std::vector<ResultWriter::Column> GetSpreadColumns();
+std::vector<ResultWriter::Column> GetSpreadColumns(double playedSeconds);
 
 /**
  * @param row says whose slot it is

@@ -8,7 +8,6 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/scheduler-factory.h"
-#include "ns3/topology-builder.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/uinteger.h"
 
@@ -34,10 +33,13 @@ PlanOptions::AddTo(ProgramOptions& options)
         "any of: all, " + names +
             ", or a TypeId name; hrl takes its policies from the file that ALLREDUCE_POLICY "
             "names, if it is set");
-    options.Add("chunks-per-server",
-                chunksPerServer,
-                "a number, ports (mean ports per server), or auto: ports in plans, in runs what is "
-                "predicted to be fastest for the bytes");
+    options.AddAlias("schedulers", "scheduler");
+    options.Add(
+        "chunks-per-server",
+        chunksPerServer,
+        "a number, ports (mean ports per server), auto: ports in plans, in runs what is "
+        "predicted to be fastest for the bytes, or ports-or-auto: ports where all links are "
+        "equally fast, else auto");
     options.Add("samples", samples, "plans to choose the best of");
     options.Add("online", online, "hrl chooses every round from the state that is there");
     options.Add("seed", seed, "random seed");
@@ -65,6 +67,9 @@ ExpandSchedulers(const PlanOptions& options)
 
 namespace
 {
+
+/// On four servers a plan of so many takes half a minute.
+constexpr uint64_t MOST_CHUNKS = 1 << 20;
 
 bool
 HasAttribute(const AllReduceScheduler& scheduler, const std::string& name)
@@ -110,12 +115,29 @@ ExcludePlanning(const ProgramOptions& parser, const std::string& name)
                     "relay"});
 }
 
+bool
+ChoosesByBytes(const Topology& topology, const PlanOptions& options)
+{
+    return options.chunksPerServer == "auto" ||
+           (options.chunksPerServer == "ports-or-auto" && AreRatesMixed(topology));
+}
+
+bool
+AreRatesMixed(const Topology& topology)
+{
+    const std::vector<Link>& links = topology.GetLinks();
+    return std::any_of(links.begin(), links.end(), [&](const Link& link) {
+        return link.rateBps != links.front().rateBps;
+    });
+}
+
 Collective
 MakeCollective(const Topology& topology, const PlanOptions& options)
 {
     const uint32_t nServers = topology.GetNServers();
     uint64_t chunksPerServer = 0;
-    if (options.chunksPerServer == "auto" || options.chunksPerServer == "ports")
+    const std::string& asked = options.chunksPerServer;
+    if (asked == "auto" || asked == "ports" || asked == "ports-or-auto")
     {
         chunksPerServer = ComputeMeanPorts(topology);
     }
@@ -123,12 +145,18 @@ MakeCollective(const Topology& topology, const PlanOptions& options)
     {
         chunksPerServer = ParseNumber(options.chunksPerServer, "--chunks-per-server");
     }
-    if (chunksPerServer == 0 || chunksPerServer * nServers > TopologyBuilder::MAX_SIZE)
+    const uint64_t most = std::max<uint64_t>(ComputeMeanPorts(topology), MOST_CHUNKS / nServers);
+    if (chunksPerServer == 0 || chunksPerServer > most)
     {
         FailInput("--chunks-per-server ",
                   Quote(options.chunksPerServer),
-                  ": expected auto, ports or 1 to ",
-                  TopologyBuilder::MAX_SIZE / nServers);
+                  ": expected auto, ports, ports-or-auto or 1 to ",
+                  most,
+                  " on ",
+                  topology.GetName(),
+                  ": more than ",
+                  MOST_CHUNKS,
+                  " chunks take minutes to plan");
     }
     return options.groups.Make(topology, chunksPerServer);
 }

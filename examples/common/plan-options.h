@@ -27,7 +27,7 @@ struct PlanOptions
     TopologyOptions topologies;          //!< which networks
     GroupOptions groups;                 //!< which servers do what
     std::vector<std::string> schedulers; //!< as CreateScheduler takes them, or "all"
-    std::string chunksPerServer{"auto"}; //!< a number, "ports" or "auto"
+    std::string chunksPerServer{"auto"}; //!< a number, "ports", "auto" or "ports-or-auto"
     uint32_t samples{1};                 //!< plans to choose the best of
     bool online{false};                  //!< rounds are chosen one by one
     uint64_t seed{1};                    //!< where chance comes from
@@ -63,6 +63,20 @@ void CheckSchedulers(const PlanOptions& options);
  * @throws InputError that names both
  */
 void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
+
+/**
+ * @param topology a network
+ * @return whether some of its links are faster than others
+ */
+bool AreRatesMixed(const Topology& topology);
+
+/**
+ * @param topology a network
+ * @param options what was asked for
+ * @return whether a run has as many chunks as are predicted to be fastest for its bytes: with
+ * "auto", and where links are of mixed speed with "ports-or-auto"
+ */
+bool ChoosesByBytes(const Topology& topology, const PlanOptions& options);
 
 /**
  * @param topology a network

@@ -253,7 +253,7 @@ std::string
 ResultWriter::ChooseGnuplotColumn() const
 {
     const auto isMerit = [](const Column& column) {
-        return column.key == "ratio" || column.key == "mean_utility";
+        return column.key == "ratio" || column.key == "mean_utility" || column.key == "slowdown";
     };
     const auto isMeasured = [](const Column& column) { return column.decimals > 0; };
     auto chosen = std::find_if(m_columns.begin(), m_columns.end(), isMerit);

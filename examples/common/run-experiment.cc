@@ -100,7 +100,7 @@ class Run
         {
             return PartitionNetwork(topology, m_experiment.plan, m_options.nRanks);
         }
-        std::ifstream file = OpenInput(m_options.partition, "--partition: file");
+        InputFile file(m_options.partition, "--partition: file");
         return ReadPartition(file,
                              "--partition: file " + NamePath(m_options.partition),
                              topology,
@@ -257,8 +257,11 @@ PlanExperiment(const Topology& topology,
     const GroupShape shape = GetShape(plan.groups.MakeGroups(announced));
     Experiment experiment{run.MakeActual(topology), schedulerName, nullptr, {}, bytes, nullptr};
     experiment.shape = shape;
-    experiment.announced = announced;
-    if (plan.chunksPerServer == "auto")
+    if (!run.faults.slow.empty())
+    {
+        experiment.announced = announced;
+    }
+    if (ChoosesByBytes(announced, plan))
     {
         const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };
         ChunkChoice choice = ChooseChunks(announced,

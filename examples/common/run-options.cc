@@ -48,6 +48,26 @@ constexpr Unit UNITS[] = {
 /// matter, or TCP has put segments together; else ns-3 sends only their number.
 constexpr uint32_t MOST_CARRIED_BYTES = 1500;
 
+/// @return a size in a unit, with up to three decimals if it is a decimal one; "" if that is not
+/// exact, or less than one
+std::string
+FormatIn(uint64_t bytes, const Unit& unit)
+{
+    const bool isDecimal = unit.bytes % 1000 == 0;
+    const uint64_t step = isDecimal ? unit.bytes / 1000 : unit.bytes;
+    if (bytes < unit.bytes || bytes % step != 0 || *unit.name == '\0')
+    {
+        return "";
+    }
+    std::string text = std::to_string(bytes / unit.bytes);
+    if (const uint64_t thousandths = bytes % unit.bytes / step; thousandths > 0)
+    {
+        text += "." + std::to_string(1000 + thousandths).substr(1);
+        text.erase(text.find_last_not_of('0') + 1);
+    }
+    return text + unit.name;
+}
+
 /// What an option's whole number may be.
 void
 CheckRange(const char* option, uint64_t value, uint64_t least, uint64_t most)
@@ -80,9 +100,11 @@ ParseSize(const std::string& text, const std::string& what)
             char* rest = nullptr;
             const double bytes = std::strtod(number.c_str(), &rest) * unit.bytes;
             constexpr double MOST = uint64_t{1} << 50;
-            if (*rest == '\0' && bytes >= 1 && bytes <= MOST && bytes == std::floor(bytes))
+            // 1.001GB is not exactly so much in binary.
+            const bool isWhole = std::abs(bytes - std::round(bytes)) <= 1e-12 * bytes;
+            if (*rest == '\0' && bytes >= 1 && bytes <= MOST && isWhole)
             {
-                return bytes;
+                return std::llround(bytes);
             }
         }
     }
@@ -92,14 +114,13 @@ ParseSize(const std::string& text, const std::string& what)
 std::string
 FormatSize(uint64_t bytes)
 {
+    std::string shortest = std::to_string(bytes) + "B";
     for (const Unit& unit : UNITS)
     {
-        if (bytes >= unit.bytes && bytes % unit.bytes == 0 && (unit.bytes & (unit.bytes - 1)) == 0)
-        {
-            return std::to_string(bytes / unit.bytes) + unit.name;
-        }
+        const std::string text = FormatIn(bytes, unit);
+        shortest = !text.empty() && text.size() < shortest.size() ? text : shortest;
     }
-    return std::to_string(bytes);
+    return shortest;
 }
 
 void

@@ -32,7 +32,7 @@ uint64_t ParseSize(const std::string& text, const std::string& what);
 
 /**
  * @param bytes a size
- * @return the shortest exact text, as "100MiB"
+ * @return the shortest exact text, as "100MiB" or "1.2GB"
  */
 std::string FormatSize(uint64_t bytes);
 

@@ -85,10 +85,7 @@ MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
 
 /// What was measured is there only if the run came to its end.
 void
-AddTimes(nlohmann::ordered_json& row,
-         const Experiment& experiment,
-         const RunOptions& options,
-         const ExperimentResult& result)
+AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
 {
     row["rounds"] = result.rounds;
     row["planned_rounds"] = experiment.plan.rounds.size();
@@ -98,7 +95,7 @@ AddTimes(nlohmann::ordered_json& row,
     row["ideal_latency_s"] = result.ideal.latency;
     row["bottleneck"] = result.ideal.GetReason();
     row["predicted_s"] = result.predictedSeconds;
-    if (!options.faults.slow.empty())
+    if (experiment.announced)
     {
         row["ideal_of"] = "actual network"; // in which links are slower
         row["predicted_for"] = "announced network";
@@ -175,7 +172,7 @@ nlohmann::ordered_json
 MakeRow(const Experiment& experiment, const RunOptions& options, const ExperimentResult& result)
 {
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
-    AddTimes(row, experiment, options, result);
+    AddTimes(row, experiment, result);
     row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
     AddOutcome(row, options, result);
     AddLinkSummary(row, experiment, result);

@@ -81,7 +81,8 @@ class SessionRun
     void CheckDuration(Time start) const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
-    double GetClockGain() const;
+    double GetClockSaving() const;
+    uint64_t CountLastFrames() const;
 
     const Experiment& m_experiment;             //!< what is to be run
     const RunOptions& m_options;                //!< how

@@ -25,10 +25,11 @@ TopologyOptions::AddTo(ProgramOptions& options)
                 specs,
                 ';',
                 "once or more, or a list with ';': " + GetTopologyGrammar());
+    options.AddAlias("topologies", "topology");
     options.Add("degrade",
                 degrade,
                 "FRACTION[,SEED] of the links to remove, as long as servers stay connected");
-    options.Add("mixed", mixed, "FRACTION[,SEED] of the links to give capacity 2");
+    options.Add("mixed", mixed, "FRACTION[,SEED] of the links to make twice as fast");
 }
 
 std::vector<std::string>

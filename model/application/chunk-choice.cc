@@ -69,7 +69,7 @@ ChooseChunks(const Topology& topology,
         }
         return isBetter;
     };
-    constexpr uint32_t MOST_TIMES = 16;
+    constexpr uint32_t MOST_TIMES = 32;
     uint32_t nInVain = 0;
     for (uint32_t times = 2; times <= MOST_TIMES; times *= 2)
     {

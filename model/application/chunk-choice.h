@@ -32,7 +32,7 @@ using CollectiveMaker = std::function<Collective(uint32_t)>;
 /**
  * @ingroup allreduce
  *
- * Choose how many chunks a gradient is cut into: of 1, and 1, 2, 4, 8 and 16 times the mean number
+ * Choose how many chunks a gradient is cut into: of 1, and 1, 2, 4, 8, 16 and 32 times the mean number
  * of a server's ports, the number for which the scheduler's plan has the least predicted time. Few
  * chunks mean few rounds, each of which costs the delay of its longest path; many keep links busy
  * that few cannot.

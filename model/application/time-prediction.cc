@@ -9,6 +9,7 @@
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -56,6 +57,13 @@ class WorkloadTimes
         return 8.0 * (std::min<uint64_t>(format.payload, GetBytes(workload)) + format.overhead);
     }
 
+    /// @return frames of a workload; 0 if it is empty
+    uint32_t GetNFrames(const Workload& workload) const
+    {
+        const uint64_t payload = GetFormat(workload).payload;
+        return (GetBytes(workload) + payload - 1) / payload;
+    }
+
     /// @return seconds that the transport needs if this is the first workload on its path
     double TakeSetupSeconds(const Workload& workload, uint64_t rateBps)
     {
@@ -86,7 +94,7 @@ class WorkloadTimes
     std::set<Path> m_usedPaths;            //!< those of earlier workloads
 };
 
-/// Predicts round by round, with barriers between them.
+/// Predicts rounds with barriers between them by a formula, for plans that are large.
 class RoundPredictor
 {
   public:
@@ -141,41 +149,65 @@ class RoundPredictor
 };
 
 /**
- * Predicts workloads that begin as WorkloadDispatcher lets them, without barriers. Where a path has
- * links that are no ports, what others send there at the same time is in the way: there a workload
- * goes in several parts, and each link sends part after part as they come.
+ * Predicts workloads that begin as WorkloadDispatcher lets them. Workloads go in parts, of a frame
+ * each if they are not too many. A sender keeps to the rate of its workload, and each link sends
+ * part after part as they come.
  */
 class DispatchPredictor
 {
   public:
-    explicit DispatchPredictor(WorkloadTimes& times)
+    /// @param times what workloads put on the links @param schedule all of them
+    DispatchPredictor(WorkloadTimes& times, const AllReduceSchedule& schedule)
         : m_times(times),
+          m_mostParts(MOST_PARTS),
           m_dispatcher(times.GetTopology(), true),
-          m_freeFrom(times.GetTopology().GetNDirectedLinks(), 0)
+          m_freeFrom(times.GetTopology().GetNDirectedLinks(), 0),
+          m_nextTurns(times.GetTopology().GetNDirectedLinks(), 0)
     {
+        while (m_mostParts > LEAST_PARTS && CountEvents(schedule) > MOST_EVENTS)
+        {
+            m_mostParts /= 2;
+        }
+        m_takesLong = m_mostParts == LEAST_PARTS && CountEvents(schedule) > MOST_EVENTS;
     }
 
-    /// @return when the last workload arrives
-    double Predict(const std::vector<WorkloadList>& rounds)
+    /// @return whether there is so much to send that it would take long
+    bool TakesLong() const
+    {
+        return m_takesLong;
+    }
+
+    /// @return when the last workload arrives @param rounds the workloads @param begin when they
+    /// can begin
+    double Predict(const std::vector<WorkloadList>& rounds, double begin)
     {
         m_dispatcher.Load(rounds);
-        BeginReady(0);
-        double now = 0;
-        while (!m_events.empty())
+        BeginReady(begin);
+        double last = begin;
+        uint32_t nArrived = 0;
+        while (nArrived < m_dispatcher.GetSize())
         {
             const Event event = m_events.top();
             m_events.pop();
-            now = event.seconds;
             if (event.kind == PART)
             {
                 PassLink(event);
                 continue;
             }
-            event.kind == ARRIVED ? m_dispatcher.NoteArrived(event.index)
-                                  : m_dispatcher.FreePorts(event.index);
-            BeginReady(now);
+            if (event.kind == ARRIVED)
+            {
+                last = event.seconds;
+                ++nArrived;
+                m_dispatcher.NoteArrived(event.index);
+            }
+            else
+            {
+                m_dispatcher.FreePorts(event.index);
+            }
+            BeginReady(event.seconds);
         }
-        return now;
+        m_events = {};
+        return last;
     }
 
   private:
@@ -195,6 +227,7 @@ class DispatchPredictor
         Kind kind;          //!< what
         uint32_t hop{0};    //!< PART: the link, counted along the path
         double last{0};     //!< PART: when its last frame comes to the link
+        double bits{0};     //!< PART: its size
         bool isFinal{true}; //!< PART: the last one of its workload
 
         bool operator<(const Event& other) const
@@ -203,8 +236,31 @@ class DispatchPredictor
         }
     };
 
-    /// Parts of a workload whose path has links that are no ports.
-    static constexpr uint32_t MOST_PARTS = 16;
+    /// About so many events are worth a prediction.
+    static constexpr uint64_t MOST_EVENTS = 1'500'000;
+    /// Parts of a workload, if it has as many frames.
+    static constexpr uint32_t LEAST_PARTS = 16;
+    static constexpr uint32_t MOST_PARTS = 64;
+
+    /// @return what it takes to predict workloads in as many parts as they may have
+    uint64_t CountEvents(const AllReduceSchedule& schedule) const
+    {
+        uint64_t nEvents = 0;
+        for (const WorkloadList& round : schedule.rounds)
+        {
+            for (std::size_t i = 0; i < round.GetSize(); ++i)
+            {
+                nEvents += GetNParts(round.Get(i)) * (round.Get(i).path.size() - 1);
+            }
+        }
+        return nEvents;
+    }
+
+    uint32_t GetNParts(const Workload& workload) const
+    {
+        // A direct link is shared with none but those that have begun beside it.
+        return workload.path.size() > 2 ? std::min(m_times.GetNFrames(workload), m_mostParts) : 1;
+    }
 
     void BeginReady(double now)
     {
@@ -223,12 +279,6 @@ class DispatchPredictor
         }
     }
 
-    uint32_t GetNParts(const Workload& workload) const
-    {
-        const double nFrames = m_times.GetBits(workload) / m_times.GetFrameBits(workload);
-        return workload.path.size() > 3 ? std::clamp<uint32_t>(nFrames, 1, MOST_PARTS) : 1;
-    }
-
     void Begin(uint32_t index, double now)
     {
         const Workload workload = m_dispatcher.Get(index);
@@ -239,16 +289,34 @@ class DispatchPredictor
             return;
         }
         const double rate = m_dispatcher.GetRate(index);
-        const double begin = now + m_times.TakeSetupSeconds(workload, rate);
-        const double frame = m_times.GetFrameBits(workload) / rate;
+        const double frame = m_times.GetFrameBits(workload);
+        const double begin = TakeTurn(workload, now + m_times.TakeSetupSeconds(workload, rate));
         const uint32_t nParts = GetNParts(workload);
-        const double part = bits / rate / nParts;
-        for (uint32_t i = 0; i < nParts; ++i)
+        const double full = std::ceil(double(m_times.GetNFrames(workload)) / nParts) * frame;
+        for (double sent = 0; sent < bits; sent += full)
         {
-            const double first = begin + i * part;
-            m_events.push({first, index, PART, 0, first + part - frame, i + 1 == nParts});
+            const double size = nParts > 1 ? std::min(full, bits - sent) : bits;
+            const double lastFrame = std::min(frame, size);
+            m_events.push({begin + sent / rate,
+                           index,
+                           PART,
+                           0,
+                           begin + (sent + size - lastFrame) / rate,
+                           size,
+                           sent + size >= bits});
         }
         m_events.push({begin + bits / rate, index, SENT});
+    }
+
+    /// @return when a workload's first frame is sent: those that begin together take turns
+    double TakeTurn(const Workload& workload, double now)
+    {
+        const DirectedLinkId port =
+            *m_times.GetTopology().FindDirectedLink(workload.path[0], workload.path[1]);
+        const double turn = std::max(now, m_nextTurns[port]);
+        m_nextTurns[port] =
+            turn + m_times.GetFrameBits(workload) / m_times.GetTopology().GetLinkOf(port).rateBps;
+        return turn;
     }
 
     void PassLink(const Event& event)
@@ -258,16 +326,20 @@ class DispatchPredictor
             *m_times.GetTopology().FindDirectedLink(workload.path[event.hop],
                                                     workload.path[event.hop + 1]);
         const Link& link = m_times.GetTopology().GetLinkOf(id);
-        const double bits = m_times.GetBits(workload) / GetNParts(workload);
-        const double frame = m_times.GetFrameBits(workload) / link.rateBps;
+        const double frame = std::min(m_times.GetFrameBits(workload), event.bits) / link.rateBps;
         const double delay = 1e-9 * link.delayNs;
         const double begin = std::max(event.seconds, m_freeFrom[id]);
-        m_freeFrom[id] = begin + bits / link.rateBps;
+        m_freeFrom[id] = begin + event.bits / link.rateBps;
         const double last = std::max(event.last + frame, m_freeFrom[id]) + delay;
         if (event.hop + 2 < workload.path.size())
         {
-            m_events.push(
-                {begin + frame + delay, event.index, PART, event.hop + 1, last, event.isFinal});
+            m_events.push({begin + frame + delay,
+                           event.index,
+                           PART,
+                           event.hop + 1,
+                           last,
+                           event.bits,
+                           event.isFinal});
         }
         else if (event.isFinal)
         {
@@ -276,8 +348,11 @@ class DispatchPredictor
     }
 
     WorkloadTimes& m_times;              //!< what workloads put on the links
+    uint32_t m_mostParts;                //!< of a workload
+    bool m_takesLong{false};             //!< see TakesLong
     WorkloadDispatcher m_dispatcher;     //!< says what begins when
     std::vector<double> m_freeFrom;      //!< by directed link: when it has sent what has come
+    std::vector<double> m_nextTurns;     //!< by directed link: see TakeTurn
     std::priority_queue<Event> m_events; //!< what is to happen, the next one first
 };
 
@@ -292,15 +367,17 @@ PredictSeconds(const Topology& topology,
                bool hasBarriers)
 {
     WorkloadTimes times(topology, transport, mtu, schedule.collective.GetNChunks(), bytes);
+    DispatchPredictor predictor(times, schedule);
     if (!hasBarriers)
     {
-        return DispatchPredictor(times).Predict(schedule.rounds);
+        return predictor.Predict(schedule.rounds, 0);
     }
-    RoundPredictor predictor(times);
+    RoundPredictor quickPredictor(times);
     double seconds = 0;
     for (const WorkloadList& round : schedule.rounds)
     {
-        seconds += predictor.Predict(round);
+        seconds = predictor.TakesLong() ? seconds + quickPredictor.Predict(round)
+                                        : predictor.Predict({round}, seconds);
     }
     return seconds;
 }

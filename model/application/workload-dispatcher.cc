@@ -66,7 +66,8 @@ class WorkloadsAt
 WorkloadDispatcher::WorkloadDispatcher(const Topology& topology, bool grantsAtOnce)
     : m_topology(topology),
       m_grantsAtOnce(grantsAtOnce),
-      m_ports(topology.GetNDirectedLinks())
+      m_ports(topology.GetNDirectedLinks()),
+      m_inner(topology.GetNDirectedLinks())
 {
 }
 
@@ -80,6 +81,10 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
         m_ports[port].Clear();
     }
     m_usedPorts.clear();
+    for (InnerLink& link : m_inner)
+    {
+        link = {};
+    }
     m_counts.assign(m_rounds.size(), {});
     m_grants.clear();
     m_ready.clear();
@@ -180,6 +185,57 @@ WorkloadDispatcher::HasRoom(DirectedLinkId port, uint32_t index) const
     return m_ports[port].busyBps + m_entries[index].rateBps <= m_topology.GetLinkOf(port).rateBps;
 }
 
+template <typename Call>
+void
+WorkloadDispatcher::ForEachInnerLink(uint32_t index, Call call) const
+{
+    const NodeRange path = Get(index).path;
+    for (std::size_t hop = 1; hop + 2 < path.size(); ++hop)
+    {
+        call(*m_topology.FindDirectedLink(path[hop], path[hop + 1]));
+    }
+}
+
+bool
+WorkloadDispatcher::IsWayFree(uint32_t index)
+{
+    if (!m_grantsAtOnce)
+    {
+        return true; // Grants are messages, and none tells what others send between switches.
+    }
+    bool isFree = true;
+    ForEachInnerLink(index, [&](DirectedLinkId id) {
+        if (isFree &&
+            m_inner[id].busyBps + m_entries[index].rateBps > m_topology.GetLinkOf(id).rateBps)
+        {
+            isFree = false;
+            m_inner[id].blocked.insert(index);
+        }
+    });
+    return isFree;
+}
+
+void
+WorkloadDispatcher::TakeWay(uint32_t index)
+{
+    ForEachInnerLink(index,
+                     [&](DirectedLinkId id) { m_inner[id].busyBps += m_entries[index].rateBps; });
+}
+
+void
+WorkloadDispatcher::FreeWay(uint32_t index)
+{
+    ForEachInnerLink(index, [&](DirectedLinkId id) {
+        m_inner[id].busyBps -= m_entries[index].rateBps;
+        const std::set<uint32_t> blocked = std::move(m_inner[id].blocked);
+        m_inner[id].blocked.clear();
+        for (const uint32_t other : blocked)
+        {
+            NoteIfReady(other);
+        }
+    });
+}
+
 void
 WorkloadDispatcher::GiveGrants(DirectedLinkId port)
 {
@@ -276,13 +332,14 @@ WorkloadDispatcher::BeginNext()
     {
         const uint32_t index = m_ready.front();
         m_ready.pop_front();
-        if (!IsReady(index))
+        if (!IsReady(index) || !IsWayFree(index))
         {
-            continue; // It was noted twice.
+            continue; // It was noted twice, or is noted again when a link has room.
         }
         Entry& entry = m_entries[index];
         entry.hasBegun = true;
         entry.holdsPorts = true;
+        TakeWay(index);
         ++m_counts[entry.round].nBegun;
         NS_LOG_LOGIC("workload " << entry.position << " of round " << entry.round << " begins");
         auto& granted = m_ports[entry.in].granted;
@@ -319,6 +376,7 @@ WorkloadDispatcher::FreePorts(uint32_t index)
     }
     GiveGrants(entry.in);
     NoteReadyAtPorts(index);
+    FreeWay(index);
 }
 
 void
@@ -368,6 +426,10 @@ WorkloadDispatcher::Halt()
     {
         port.waiting.clear();
         port.granted.clear();
+    }
+    for (InnerLink& link : m_inner)
+    {
+        link.blocked.clear();
     }
     for (uint32_t index = 0; index < m_entries.size(); ++index)
     {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace ns3::allreduce
@@ -27,7 +28,9 @@ namespace ns3::allreduce
  * its turn at the port where it comes in, as rendezvous protocols do. Without this servers that
  * are ahead would crowd the ports of those that are behind. A sender begins when the grant is there
  * and it is the workload's turn at the port where it goes out. A direct link has one queue, the
- * receiver's.
+ * receiver's. Links in the middle of a path have no queue: a workload that lacks nothing else
+ * begins when those that have begun leave it its rate on them. Otherwise workloads of different
+ * rounds, each at a rate that its own round leaves it, would fill the queues between switches.
  *
  * A workload waits until all workloads of its chunk that come to its sender in earlier rounds have
  * landed. A reduce that has arrived lands, that is, is merged into what its receiver holds, when
@@ -38,7 +41,8 @@ namespace ns3::allreduce
  * beginnings before the landings, and the beginnings by their place. The first thing that has not
  * happened waits only for what comes before it, and has happened, and for what has begun to get
  * through the network. For a beginning waits for landings of earlier rounds and for those before
- * it at its ports, a landing for beginnings of no later round. Were reduces to begin only when the
+ * it at its ports, a landing for beginnings of no later round. What it finds in the middle of its
+ * path has begun, and no more can begin than there is. Were reduces to begin only when the
  * receiver has begun what it sends in the same round, two servers that exchange what they hold
  * would wait for each other.
  *
@@ -179,6 +183,13 @@ class WorkloadDispatcher
         }
     };
 
+    /// A link in one direction as the middle of paths.
+    struct InnerLink
+    {
+        uint64_t busyBps{0};        //!< what is taken of its rate by those that have begun
+        std::set<uint32_t> blocked; //!< those that lack nothing but room here
+    };
+
     /// How far a round has come.
     struct RoundCount
     {
@@ -192,6 +203,13 @@ class WorkloadDispatcher
     void AddBlockers();
     void NoteIfLandable(uint32_t index);
     bool HasRoom(DirectedLinkId port, uint32_t index) const;
+    /// Call with the links of a workload's path that are no ports of its ends.
+    template <typename Call>
+    void ForEachInnerLink(uint32_t index, Call call) const;
+    /// @return whether these have room; if not, the workload waits at the first that has none
+    bool IsWayFree(uint32_t index);
+    void TakeWay(uint32_t index);
+    void FreeWay(uint32_t index);
     void GiveGrants(DirectedLinkId port);
     bool IsReady(uint32_t index) const;
     void NoteIfReady(uint32_t index);
@@ -203,6 +221,7 @@ class WorkloadDispatcher
     std::vector<WorkloadList> m_rounds;      //!< the rounds
     std::vector<Entry> m_entries;            //!< by index
     std::vector<PortQueue> m_ports;          //!< by directed link
+    std::vector<InnerLink> m_inner;          //!< by directed link
     std::vector<DirectedLinkId> m_usedPorts; //!< those that any workload takes, ascending
     std::vector<RoundCount> m_counts;        //!< by round
     std::deque<uint32_t> m_grants;           //!< what FindGrant is to return

@@ -60,6 +60,15 @@ CheckJob(const Job& job)
     }
     RequirePositive(job, "bandwidth", job.bandwidthBps);
     RequirePositive(job, "weight", job.weight);
+    if (!(job.weight <= MOST_WEIGHT))
+    {
+        FailInput("job ",
+                  Quote(job.name),
+                  ": weight is ",
+                  job.weight,
+                  ", expected at most ",
+                  MOST_WEIGHT);
+    }
 }
 
 double

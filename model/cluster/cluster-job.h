@@ -12,6 +12,10 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// Weights of jobs and factors of objectives are at most this, so that their sums are finite.
+constexpr double MOST_WEIGHT = 1e12;
+
 /// Index of a job in its trace.
 using JobId = uint32_t;
 

@@ -45,6 +45,13 @@ CountDays(int64_t year, int64_t month, int64_t day)
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
 }
 
+/// @return how many days a month has
+int64_t
+CountDaysOfMonth(int64_t year, int64_t month)
+{
+    return month == 12 ? 31 : CountDays(year, month + 1, 1) - CountDays(year, month, 1);
+}
+
 /// @return seconds of a time as 2020-04-01 00:00:12, from some beginning on
 double
 ParseDate(std::string_view text)
@@ -65,7 +72,8 @@ ParseDate(std::string_view text)
     };
     const int64_t month = number(5, 2);
     const int64_t day = number(8, 2);
-    isDate = isDate && month >= 1 && month <= 12 && day >= 1 && day <= 31 && number(11, 2) < 24 &&
+    isDate = isDate && month >= 1 && month <= 12 && day >= 1 &&
+             day <= CountDaysOfMonth(number(0, 4), month) && number(11, 2) < 24 &&
              number(14, 2) < 60 && number(17, 2) <= 60;
     if (!isDate)
     {

@@ -113,7 +113,8 @@ ReadHeader(const Fields& fields)
             FailInput("column ",
                       Quote(std::string(name)),
                       ": expected ",
-                      boost::algorithm::join(names, ", "));
+                      boost::algorithm::join(names, ", "),
+                      "; a public trace has its format before it, as philly:FILE");
         }
         if (std::find(header.begin(), header.end(), &*column) != header.end())
         {
@@ -177,7 +178,7 @@ ReadJobs(std::istream& in, const std::string& name)
 std::vector<Job>
 ReadJobFile(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "job file");
+    InputFile in(path, "job file");
     return ReadJobs(in, NamePath(path));
 }
 

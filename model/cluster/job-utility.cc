@@ -25,13 +25,14 @@ ParseFactor(const std::string& text, const std::string& whole)
 {
     char* end = nullptr;
     const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
+    if (text.empty() || *end != '\0' || !(value >= 0 && value <= MOST_WEIGHT))
     {
         FailInput("objective ",
                   Quote(whole),
                   ": ",
                   Quote(text),
-                  ", expected a number of 0 or more");
+                  ", expected a number from 0 to ",
+                  MOST_WEIGHT);
     }
     return value;
 }

@@ -50,10 +50,22 @@ const std::vector<TraceFormat>&
 GetTraceFormats()
 {
     static const std::vector<TraceFormat> formats = {
-        {"philly", ".trace", ReadPhilly},
-        {"tiresias", ".csv", ReadTiresias},
-        {"helios", ".csv", ReadHelios},
-        {"pai", ".csv", ReadPai},
+        {"philly",
+         ".trace",
+         ReadPhilly,
+         [](const auto& line) { return std::count(line.begin(), line.end(), '\t') >= 5; }},
+        {"tiresias",
+         ".csv",
+         ReadTiresias,
+         [](const auto& line) { return line.find("num_gpu") != std::string::npos; }},
+        {"helios",
+         ".csv",
+         ReadHelios,
+         [](const auto& line) { return line.find("gpu_num") != std::string::npos; }},
+        {"pai",
+         ".csv",
+         ReadPai,
+         [](const auto& line) { return line.rfind("job_name,task_name", 0) == 0; }},
     };
     return formats;
 }

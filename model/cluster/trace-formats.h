@@ -60,6 +60,8 @@ struct TraceFormat
     const char* extension; //!< of its files in a folder
     /// Reads a file; @throws InputError that names file and line
     std::vector<TracedJob> (*read)(std::istream& in, const std::string& name, TraceNotes& notes);
+    /// @return whether a file that begins with this line is probably one
+    bool (*isLikely)(const std::string& firstLine);
 };
 
 /// @ingroup allreduce

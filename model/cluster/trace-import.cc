@@ -59,7 +59,7 @@ ReadFiles(const TraceFormat& format, const std::vector<std::string>& files, Trac
     std::vector<TracedJob> jobs;
     for (const std::string& file : files)
     {
-        std::ifstream in = OpenInput(file, "job file");
+        InputFile in(file, "job file");
         std::vector<TracedJob> more = format.read(in, NamePath(file), notes);
         const std::string stem = std::filesystem::path(file).stem();
         for (TracedJob& job : more)
@@ -232,6 +232,37 @@ FindFormat(const std::string& spec)
     return format == formats.end() ? nullptr : &*format;
 }
 
+/// Refuse a public trace that is named like a file of our own, and say how to name it.
+void
+CheckOwnFile(const std::string& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+    {
+        FailInput("job file ", NamePath(path), " is a folder: expected ", JOBS_GRAMMAR);
+    }
+    if (!std::filesystem::is_regular_file(path, ignored))
+    {
+        return; // What comes from a pipe comes once.
+    }
+    std::ifstream in = OpenInput(path, "job file");
+    std::string line(1024, '\0');
+    in.read(line.data(), line.size());
+    line.resize(in.gcount());
+    line.resize(std::min(line.find('\n'), line.size()));
+    for (const TraceFormat& format : GetTraceFormats())
+    {
+        if (format.isLikely(line))
+        {
+            FailInput("job file ",
+                      NamePath(path),
+                      " looks like a public trace, expected ",
+                      format.name,
+                      ": before its name");
+        }
+    }
+}
+
 } // namespace
 
 bool
@@ -243,9 +274,12 @@ IsPublicTrace(const std::string& spec)
 ImportedTrace
 ImportJobs(const std::string& spec, const TraceSettings& settings)
 {
-    const TraceFormat* format = FindFormat(spec);
-    return format ? ReadTrace(*format, spec.substr(spec.find(':') + 1), settings)
-                  : ImportedTrace{ReadJobFile(spec), {}};
+    if (const TraceFormat* format = FindFormat(spec))
+    {
+        return ReadTrace(*format, spec.substr(spec.find(':') + 1), settings);
+    }
+    CheckOwnFile(spec);
+    return {ReadJobFile(spec), {}};
 }
 
 } // namespace ns3::allreduce

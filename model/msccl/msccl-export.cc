@@ -319,7 +319,7 @@ class MscclExporter
 
 } // namespace
 
-void
+uint32_t
 WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out)
 {
     const Verdict verdict = Verify(topology, schedule);
@@ -343,6 +343,12 @@ WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ost
     program.nChunks = schedule.collective.GetNChunks();
     program.gpus = MscclExporter(topology, schedule).Run();
     WriteMscclProgram(program, out);
+    std::size_t mostBlocks = 0;
+    for (const MscclGpu& gpu : program.gpus)
+    {
+        mostBlocks = std::max(mostBlocks, gpu.blocks.size());
+    }
+    return mostBlocks;
 }
 
 } // namespace ns3::allreduce

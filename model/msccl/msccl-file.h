@@ -33,14 +33,16 @@ namespace ns3::allreduce
  * ReadMsccl does not.
  *
  * MSCCL's own limit of 256 steps in a threadblock is kept by opening further channels. How many
- * threadblocks a GPU can run depends on the GPU.
+ * threadblocks a GPU can run depends on the GPU: all of them must run at once, and each takes a
+ * multiprocessor.
  *
  * @param topology the network
  * @param schedule a schedule on it
  * @param out where to write
+ * @return the most threadblocks that a GPU has
  * @throws InputError if the schedule is not correct, or has more chunks than MSCCL can number
  */
-void WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out);
+uint32_t WriteMsccl(const Topology& topology, const AllReduceSchedule& schedule, std::ostream& out);
 
 /**
  * @ingroup allreduce

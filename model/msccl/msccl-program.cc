@@ -601,8 +601,7 @@ MscclProgram
 ReadMscclProgram(std::istream& in, const std::string& source)
 {
     constexpr uint32_t MOST_DEPTH = 8;
-    std::stringstream text;
-    text << in.rdbuf();
+    std::istringstream text(std::string(std::istreambuf_iterator<char>(in), {}));
     if (MeasureDepth(text.str()) > MOST_DEPTH)
     {
         FailInput("MSCCL file ", source, ": nested more than ", MOST_DEPTH, " deep");

@@ -210,7 +210,7 @@ WriteCheckpoint(const std::string& path,
 PolicyWeights
 ReadCheckpoint(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "policy");
+    InputFile in(path, "policy");
     return ReadCheckpoint(in, NamePath(path));
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -84,7 +83,7 @@ ReadJson(std::istream& in, const std::string& source)
 Json
 ReadJsonFile(const std::string& path, const std::string& what)
 {
-    std::ifstream in = OpenInput(path, what);
+    InputFile in(path, what);
     return ReadJson(in, what + " " + NamePath(path));
 }
 

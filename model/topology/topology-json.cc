@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -89,7 +90,7 @@ bool
 IsRate(const nlohmann::json& json)
 {
     return json.is_string() ||
-           (json.is_number_unsigned() && json.get<uint64_t>() > TopologyBuilder::MAX_CAPACITY);
+           (json.is_number() && json.get<double>() > TopologyBuilder::MAX_CAPACITY);
 }
 
 /// @return the fields of [a, b, capacity, rate, delay, errors] or [a, b, rate, delay, errors]
@@ -144,6 +145,10 @@ ReadRate(const nlohmann::json& json, const std::string& what)
     if (json.is_string())
     {
         return ParseRate(json.get<std::string>(), what);
+    }
+    if (json.is_number_float() && json.get<double>() >= 1 && json.get<double>() < 1e18)
+    {
+        return std::llround(json.get<double>()); // as 100e9
     }
     return GetWhole(json, std::numeric_limits<int64_t>::max(), what, "text such as \"10Gbps\"");
 }
@@ -366,7 +371,7 @@ WriteTopologyJson(const Topology& topology, std::ostream& out)
 Topology
 ReadTopologyFile(const std::string& path)
 {
-    std::ifstream in = OpenInput(path, "topology file");
+    InputFile in(path, "topology file");
     return ReadTopology(in, NamePath(path));
 }
 

@@ -5,6 +5,7 @@
 #include "topology-racks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -188,6 +189,105 @@ PlaceSwitches(const std::vector<NodeId>& row,
     }
 }
 
+/// @return all servers as one rack, and switches that belong to none
+Racks
+MakeOneRack(const Topology& topology)
+{
+    Racks racks;
+    racks.count = 1;
+    racks.rackOf.assign(topology.GetNNodes(), Racks::NONE);
+    std::fill_n(racks.rackOf.begin(), topology.GetNServers(), 0);
+    return racks;
+}
+
+/// @return whether a link joins nodes of a row that are not next to each other
+bool
+HasLinkOverNode(const Topology& topology, const Rows& rows)
+{
+    std::vector<std::pair<std::size_t, std::size_t>> places(topology.GetNNodes()); // row, in it
+    for (std::size_t row = 0; row < rows.size(); ++row)
+    {
+        for (std::size_t i = 0; i < rows[row].size(); ++i)
+        {
+            places[rows[row][i]] = {row, i};
+        }
+    }
+    const auto& links = topology.GetLinks();
+    return std::any_of(links.begin(), links.end(), [&](const Link& link) {
+        const auto [a, b] = std::minmax(places[link.a], places[link.b]);
+        return a.first == b.first && b.second - a.second > 1;
+    });
+}
+
+/// @return the middle of a node's neighbors that have a place, or none if it has none of these
+std::optional<Position>
+FindMiddle(const Topology& topology, const std::vector<Position>& positions, NodeId node)
+{
+    Position sum{0, 0};
+    uint32_t count = 0;
+    for (const Topology::Port& port : topology.GetPorts(node))
+    {
+        const Position& position = positions[port.neighbor];
+        const bool isPlaced = position.x != 0 || position.y != 0;
+        sum.x += isPlaced ? position.x : 0;
+        sum.y += isPlaced ? position.y : 0;
+        count += isPlaced;
+    }
+    return count == 0 ? std::nullopt : std::optional<Position>({sum.x / count, sum.y / count});
+}
+
+/// Sort a row of switches such that few lines to lower rows cross.
+/// @param key of the middle of a switch's neighbors; one without comes last
+template <typename Key>
+void
+SortByMiddle(const Topology& topology,
+             const std::vector<Position>& positions,
+             Key key,
+             std::vector<NodeId>& row)
+{
+    std::map<NodeId, double> keys;
+    for (const NodeId id : row)
+    {
+        const auto middle = FindMiddle(topology, positions, id);
+        keys[id] = middle ? std::round(1e6 * key(*middle)) : HUGE_VAL;
+    }
+    std::stable_sort(row.begin(), row.end(), [&](NodeId x, NodeId y) { return keys[x] < keys[y]; });
+}
+
+/// @return where a point is on a circle around the middle of the drawing, as a share of a turn
+double
+GetTurn(const Position& position)
+{
+    const double turn = std::atan2(position.y - 0.5, position.x - 0.5) / (2 * std::acos(-1.0));
+    return turn < -1e-9 ? turn + 1 : turn;
+}
+
+/// Places servers on a circle and every further row on a smaller one, a single switch in the
+/// middle. So links between servers pass by the other servers.
+void
+PlaceInRings(const Topology& topology, Rows& rows, std::vector<Position>& positions)
+{
+    const double turn = 2 * std::acos(-1.0);
+    for (std::size_t row = 0; row < rows.size(); ++row)
+    {
+        if (row > 0)
+        {
+            SortByMiddle(topology, positions, GetTurn, rows[row]);
+        }
+        const auto first = FindMiddle(topology, positions, rows[row].front());
+        const double aside = 0.35 / rows.front().size(); // of lines through the middle
+        const double begin = row > 0 && first ? GetTurn(*first) + aside : 0;
+        const bool isMiddle = rows[row].size() == 1 && row + 1 == rows.size();
+        const double radius = isMiddle ? 0 : 0.48 * (1 - row / double(rows.size()));
+        for (std::size_t i = 0; i < rows[row].size(); ++i)
+        {
+            const double angle = turn * (begin + double(i) / rows[row].size());
+            positions[rows[row][i]] = {0.5 + radius * std::cos(angle),
+                                       0.5 + radius * std::sin(angle)};
+        }
+    }
+}
+
 } // namespace
 
 Racks
@@ -213,16 +313,26 @@ FindRacks(const Topology& topology)
 std::vector<Position>
 PlaceByRacks(const Topology& topology)
 {
-    const Racks racks = FindRacks(topology);
+    Racks racks = FindRacks(topology);
     if (racks.count < 2 || 2 * racks.count > topology.GetNServers())
     {
-        return topology.GetPositions();
+        racks = MakeOneRack(topology);
     }
-    const Rows rows = MakeRows(topology, racks);
+    Rows rows = MakeRows(topology, racks);
     std::vector<Position> positions(topology.GetNNodes());
+    if (rows.size() < 2 || HasLinkOverNode(topology, rows))
+    {
+        PlaceInRings(topology, rows, positions);
+        return positions;
+    }
     const auto spans = PlaceServers(rows.front(), racks, positions);
     for (std::size_t row = 1; row < rows.size(); ++row)
     {
+        SortByMiddle(
+            topology,
+            positions,
+            [](const Position& middle) { return middle.x; },
+            rows[row]);
         PlaceSwitches(rows[row], racks, spans, 1 - row / (rows.size() - 1.0), positions);
     }
     return positions;

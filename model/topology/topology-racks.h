@@ -45,9 +45,11 @@ Racks FindRacks(const Topology& topology);
  *
  * Places for a network that came without: servers in a row, those of a rack together, the rack's
  * switches above them, and the other switches above these, the higher the further away servers are.
+ * Where a link would lead over nodes of its row, rows become circles around each other, with the
+ * servers on the largest.
  *
  * @param topology a network
- * @return by node its place; where the network has none of several racks, those that it has
+ * @return by node its place
  */
 std::vector<Position> PlaceByRacks(const Topology& topology);
 

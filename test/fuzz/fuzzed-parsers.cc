@@ -5,9 +5,13 @@
 #include "fuzzed-parsers.h"
 
 #include "fault-options.h"
+#include "independent-verifier.h"
+#include "job-options.h"
+#include "plan-options.h"
 #include "result-writer.h"
 #include "run-options.h"
 
+#include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/chakra-trace.h"
@@ -19,6 +23,7 @@
 #include "ns3/policy-checkpoint.h"
 #include "ns3/policy-weights.h"
 #include "ns3/schedule-file.h"
+#include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-file.h"
 #include "ns3/topology-spec.h"
@@ -29,6 +34,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 
 namespace ns3::allreduce
 {
@@ -53,8 +59,8 @@ ReadConfig(const std::string& text)
 }
 
 /// Large networks are not refused and take long to build: those with a number above 3 are left out.
-void
-ReadTopologySpec(const std::string& text)
+bool
+IsSmallSpec(const std::string& text)
 {
     const bool isSmall = std::none_of(text.begin(), text.end(), [](char c) {
         return std::isdigit(static_cast<unsigned char>(c)) && c > '3';
@@ -65,9 +71,128 @@ ReadTopologySpec(const std::string& text)
         hasTwoDigits |= std::isdigit(static_cast<unsigned char>(text[i - 1])) &&
                         std::isdigit(static_cast<unsigned char>(text[i]));
     }
-    if (isSmall && !hasTwoDigits && text.compare(0, 5, "file:") != 0)
+    return isSmall && !hasTwoDigits && text.compare(0, 5, "file:") != 0;
+}
+
+void
+ReadTopologySpec(const std::string& text)
+{
+    if (IsSmallSpec(text))
     {
         ParseTopology(text);
+    }
+}
+
+/// @return whether all links are plain: [A, B] or [A, B, CAPACITY]
+bool
+HasPlainLinks(const std::string& text)
+{
+    const auto links = nlohmann::json::parse(text).at("topology").at("links");
+    return std::all_of(links.begin(), links.end(), [](const nlohmann::json& link) {
+        return link.is_array() && link.size() <= 3 &&
+               std::all_of(link.begin(), link.end(), [](const auto& n) { return n.is_number(); });
+    });
+}
+
+/// Reads a schedule of a small network and judges it. What an independent verifier refuses must not
+/// pass.
+void
+JudgeSchedule(const std::string& text)
+{
+    constexpr uint32_t MOST_NODES = 64;
+    constexpr uint32_t MOST_CHUNKS = 64;
+    std::istringstream in(text);
+    const ScheduleFile file = ReadSchedule(in, SOURCE);
+    const Collective& collective = file.schedule.collective;
+    if (file.topology.GetNNodes() > MOST_NODES || collective.GetNChunks() > MOST_CHUNKS)
+    {
+        return;
+    }
+    const Verdict verdict = Verify(file.topology, file.schedule);
+    if (!verdict.isCorrect)
+    {
+        FailInput("schedule file ", SOURCE, " is not correct: ", verdict.reason);
+    }
+    const std::string fault = HasPlainLinks(text) ? FindFaultOfFile(text) : "";
+    if (!fault.empty())
+    {
+        throw std::logic_error("passed, but: " + fault);
+    }
+    const LowerBounds bounds = ComputeLowerBounds(file.topology, collective);
+    if (bounds.GetBest().rounds > file.schedule.rounds.size())
+    {
+        throw std::logic_error("fewer rounds than the bound");
+    }
+}
+
+/// @return the arguments of a list with one in each line; none if one would print, read a file or
+/// change ns-3 for all lists that follow
+std::vector<std::string>
+SplitArguments(const std::string& text)
+{
+    std::vector<std::string> arguments;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+    {
+        const std::string name = line.substr(0, line.find('='));
+        const bool isOfNs3 = name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2]));
+        if (isOfNs3 || name.find("ns3::") != std::string::npos || name == "--help" ||
+            name == "--version")
+        {
+            return {};
+        }
+        arguments.push_back(line);
+    }
+    return arguments;
+}
+
+/// Reads what allreduce-run takes, one argument in each line, up to where it would plan.
+void
+ReadOptionList(const std::string& text)
+{
+    std::vector<std::string> arguments = SplitArguments(text);
+    std::string name = "allreduce-run";
+    std::vector<char*> argv = {name.data()};
+    for (std::string& argument : arguments)
+    {
+        argv.push_back(argument.data());
+    }
+    PlanOptions plan;
+    RunOptions run;
+    std::string bytes = "16MiB";
+    std::vector<std::string> texts;
+    ProgramOptions parser(name, "");
+    plan.schedulers = {"greedy"};
+    plan.AddTo(parser);
+    run.AddTo(parser);
+    parser.Add("bytes", bytes, "");
+    parser.Add("job", texts, '\n', GetJobGrammar());
+    parser.Parse(argv.size(), argv.data());
+    ParseFormat(plan.format);
+    run.Check();
+    const auto jobs = ParseJobs(texts, plan, run, ParseSize(bytes, "--bytes"));
+    CheckBesideJobs(parser, jobs, 1);
+    if (jobs.empty())
+    {
+        CheckSchedulers(plan);
+        run.CheckIterations();
+    }
+    const auto& specs = plan.topologies.specs;
+    if (!std::all_of(specs.begin(), specs.end(), IsSmallSpec))
+    {
+        return;
+    }
+    for (const Topology& topology : plan.topologies.Make())
+    {
+        run.CheckFor(topology);
+        if (jobs.empty())
+        {
+            MakeCollective(topology, plan);
+        }
+        for (const JobOptions& job : jobs)
+        {
+            MakeCollective(topology, job.plan);
+        }
     }
 }
 
@@ -188,6 +313,8 @@ GetFuzzedParsers()
         {"trace", true, ReadPublicTrace},
         {"training-config", true, ReadConfig},
         {"option", false, ReadOption},
+        {"schedule-groups", true, JudgeSchedule},
+        {"option-list", false, ReadOptionList},
     };
     return parsers;
 }

@@ -98,6 +98,9 @@ except ImportError:
             super().__init__(None, None)
             self.spaces = dict(spaces)
 
+        def __repr__(self):
+            return "Dict(" + ", ".join(f"{key!r}: {space}" for key, space in self.spaces.items()) + ")"
+
         def __getitem__(self, key):
             return self.spaces[key]
 

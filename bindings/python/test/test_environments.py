@@ -218,6 +218,9 @@ class ConventionTest(unittest.TestCase):
         for level in ("lower", "upper", "joint"):
             env = make_env(level, task)
             observation, _ = env.reset(seed=1)
+            for key in env.observation_space.spaces:
+                self.assertIn(key, repr(env.observation_space))
+            self.assertNotIn("None", repr(env.observation_space))
             self.assertEqual(set(observation), set(env.observation_space.spaces))
             for key, value in observation.items():
                 self.assertEqual(np.shape(value), env.observation_space[key].shape or np.shape(value), key)

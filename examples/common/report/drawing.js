@@ -85,5 +85,5 @@ function describeAt(pane, event) {
   const load = get("mode").value === "jobs" && view.job ? describeJobsOn(pane, number)
                                                         : `${describeLoad(view, number, index)} in this step`;
   return `${describeLine(view, number)}: ${load}, ` +
-    `${percent(view.use[number])} of its capacity in all rounds`;
+    `${nameTotalUse(view)} ${percent(getTotalUse(view)[number])}`;
 }

@@ -13,7 +13,7 @@ let heat = null;  // rows and places of the map that is shown
 // more of them than a screen has pixels.
 function collectHeat(stepsPerColumn) {
   const nColumns = Math.ceil((view.steps.length - 1) / stepsPerColumn);
-  const rows = view.use.map((use, line) => ({line, use, columns: Array(nColumns).fill(0)}));
+  const rows = getTotalUse(view).map((use, line) => ({line, use, columns: Array(nColumns).fill(0)}));
   for (let column = 0; column < nColumns; ++column) {
     const steps = view.steps.slice(column * stepsPerColumn, (column + 1) * stepsPerColumn + 1);
     const rounds = steps[steps.length - 1].round - steps[0].round;
@@ -91,7 +91,9 @@ function drawHeat() {
   get("heatCursor").hidden = true;
   const mean = rows.reduce((sum, row) => sum + row.use, 0) / rows.length;
   get("heatNote").textContent = `${rows.length} directed ${view.is_aggregated ? "bundles of " : ""}` +
-    `links, the busiest first: mean use ${percent(mean)}, most ${percent(rows[0].use)}` +
+    `links, the busiest first: ${nameTotalUse(view)} ${percent(mean)} in the mean, ` +
+    `${percent(rows[0].use)} at most` +
+    (view.run ? "; cells: unit flows of a round over capacity" : "") +
     (view.is_aggregated ? "; links inside a drawn node are not among them" : "");
   get("heatHover").textContent = "Point at a row for its link, at a cell for its round and share; " +
     "or press the arrow keys.";
@@ -104,9 +106,9 @@ function showHeatCell(i, column) {
   if (!row) return;
   const isCell = column >= 0 && column < row.columns.length;
   const round = isCell ? view.steps[column * stepsPerColumn].round + 1 : 0;
-  const now = isCell ? `round ${round}: ${percent(row.columns[column])}, ` : "";
+  const now = isCell ? `round ${round}: ${percent(row.columns[column])} of its capacity, ` : "";
   get("heatHover").textContent = `${describeLine(view, row.line)}: ${now}` +
-    `all rounds: ${percent(row.use)}`;
+    `${nameTotalUse(view)}: ${percent(row.use)}`;
   heat.cell = [i, column];
   placeCursor(get("heatCursor"), isCell ? left + wide * column : 0, high * i,
               isCell ? Math.max(3, wide) : full, high);

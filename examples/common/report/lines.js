@@ -38,11 +38,14 @@ function addLane(pane, line, near, attributes) {
 
 const countRounds = ({steps}, index) => index ? steps[index].round - steps[index - 1].round : 1;
 
+// By line and direction its use in all rounds: what was measured, where something was run.
+const getTotalUse = (view) => view.run ? view.run.use : view.use;
+const nameTotalUse = (view) => view.run ? "measured use" : "planned unit flows over capacity";
+
 // By line and direction the share of its capacity that the drawing shows as used.
 function getLineUse({view, index}) {
   const mode = get("mode").value;
-  if (mode === "planned") return view.use;
-  if (mode === "measured" && view.run) return view.run.use;
+  if (mode === "total") return getTotalUse(view);
   const shares = view.use.map(() => 0);
   if (mode === "bottleneck") return shares;
   const {load} = view.steps[index];

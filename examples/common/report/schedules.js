@@ -66,8 +66,7 @@ function fillModes() {
   mode.replaceChildren();
   if (view.job) add(mode, "option", {value: "jobs"}, "jobs at this time");
   add(mode, "option", {value: "round"}, "this round's flows");
-  add(mode, "option", {value: "planned"}, "use in all rounds");
-  if (view.run) add(mode, "option", {value: "measured"}, "use measured");
+  add(mode, "option", {value: "total"}, nameTotalUse(view));
   if (view.bottleneck) add(mode, "option", {value: "bottleneck"}, "the bottleneck");
   if ([...mode.options].some((option) => option.value === old)) mode.value = old;
 }
