@@ -136,7 +136,7 @@ class SoakDraw
                 m_case.plan.groups.groups += (m_case.plan.groups.groups.empty() ? "" : ";") + part;
             }
             m_case.plan.groups.collective = DrawCollective();
-            m_case.plan.groups.relay = DrawRelay(parts.size());
+            m_case.plan.groups.relay = DrawRelay(parts);
             m_case.plan.schedulers = {DrawScheduler()};
             return;
         }
@@ -145,7 +145,7 @@ class SoakDraw
         m_case.options.computeTime = "0";
         for (const std::string& part : parts)
         {
-            m_case.jobs.push_back(DrawJob(part, parts.size()));
+            m_case.jobs.push_back(DrawJob(part));
         }
     }
 
@@ -159,15 +159,27 @@ class SoakDraw
         return Choose({"greedy", "greedy", "forest", "hrl"});
     }
 
-    std::string DrawRelay(std::size_t nParts)
+    /// Where nobody could relay, --relay=none is refused.
+    std::string DrawRelay(const std::vector<std::string>& parts)
     {
-        return nParts > 1 && Draw(m_random, 3) == 0 ? "none" : "all";
+        const uint32_t nServers = m_case.topology.GetNServers();
+        bool canRelay = false;
+        for (const std::string& part : parts)
+        {
+            const auto inside = ParseServers(part, "servers", nServers);
+            for (NodeId server = 0; server < nServers; ++server)
+            {
+                canRelay |= m_case.topology.GetPorts(server).size() > 1 &&
+                            std::count(inside.begin(), inside.end(), server) == 0;
+            }
+        }
+        return Draw(m_random, 3) == 0 && canRelay ? "none" : "all";
     }
 
-    std::string DrawJob(const std::string& servers, std::size_t nJobs)
+    std::string DrawJob(const std::string& servers)
     {
         std::string job = "servers=" + servers + ";collective=" + DrawCollective() +
-                          ";relay=" + DrawRelay(nJobs) + ";scheduler=" + DrawScheduler() +
+                          ";relay=" + DrawRelay({servers}) + ";scheduler=" + DrawScheduler() +
                           ";bytes=" + std::to_string(DrawBytes()) +
                           ";start=" + FormatTime(Draw(m_random, 3) * 1000);
         if (Draw(m_random, 2) == 0)

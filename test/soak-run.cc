@@ -122,7 +122,11 @@ IsImpossible(const SoakCase& drawn)
     }
     for (const GroupOptions& group : groups)
     {
-        if (SoakJudge::IsImpossible(drawn.topology, group.Make(drawn.topology, 1)))
+        const Collective collective = MakeCollective(group.MakeGroups(drawn.topology),
+                                                     drawn.topology.GetNServers(),
+                                                     1,
+                                                     group.relay == "all");
+        if (SoakJudge::IsImpossible(drawn.topology, collective))
         {
             return true;
         }

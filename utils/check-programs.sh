@@ -433,6 +433,7 @@ check_run()
         --schedule-out=slow.schedule
     check "run: and does not show the slow link" same_without_slow "$@"
     check "run: measured use" prints 'measured use of 16 directed links' $program "$@" --links
+    check "run: a slow link is told" prints '"slower_than_planned":\["0-4:3"\]' $program "$@" --slow=0-4:3 --format=json
     check "run: full stack" prints 'bcube:2,1' $program "$@" --full-stack
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
     check "run: a partition for one process" refuses '--partition: has no effect in one process' $program "$@" \
@@ -472,6 +473,8 @@ check_run()
     check "run: a wrong schedule" refuses 'run-wrong.schedule is not correct: round' $program \
         --schedule-in=run-wrong.schedule
     check "run: cannot write a schedule" refuses '/nowhere/x cannot be written' $program --schedule-out=/nowhere/x
+    check "run: a queue of one packet" refuses '--queue=1: TCP loses nearly every window to --background' \
+        $program --queue=1 --background=0.2
     check "run: cannot write flows" refuses '--flow-monitor: file /nowhere/x' $program --flow-monitor=/nowhere/x
 }
 

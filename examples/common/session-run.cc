@@ -9,6 +9,7 @@
 #include "ns3/allreduce-helper.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
+#include "ns3/chunk-needs.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/enum.h"
 #include "ns3/ideal-time.h"
@@ -213,7 +214,11 @@ SessionRun::CollectDownLinks()
             (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
     }
     const Topology rest = topology.WithLinks(topology.GetName(), left);
-    if (!m_result.downLinks.empty() && !m_experiment.training && rest.AreServersConnected())
+    const auto isPossible = [&] {
+        const AllReduceState state(rest, m_experiment.plan.collective);
+        return rest.AreServersConnected() && FindCutOff(state, false).empty();
+    };
+    if (!m_result.downLinks.empty() && !m_experiment.training && isPossible())
     {
         m_result.knownIdealSeconds = ComputeIdeal(rest, m_experiment.bytes).seconds;
     }

@@ -4,6 +4,7 @@
 
 #include "tcp-path-connection.h"
 
+#include "ns3/bit-mix.h"
 #include "ns3/data-rate.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/object-factory.h"
@@ -34,6 +35,24 @@ namespace
 
 /// Names what belongs to no transfer.
 constexpr TransferId NO_TRANSFER = std::numeric_limits<TransferId>::max();
+
+/// Wait a little longer for an answer, each path for another time: SYNs that met in a short queue
+/// would meet there again and again.
+void
+StaggerConnecting(Ptr<Socket> socket, const Path& path)
+{
+    constexpr uint64_t STEPS = 1024;
+    constexpr double MOST = 0.125;
+    uint64_t hash = 0;
+    for (const NodeId node : path)
+    {
+        hash = MixBits(hash ^ node);
+    }
+    TimeValue timeout;
+    socket->GetAttribute("ConnTimeout", timeout);
+    const double factor = 1 + MOST * (hash % STEPS) / STEPS;
+    socket->SetAttribute("ConnTimeout", TimeValue(Seconds(timeout.Get().GetSeconds() * factor)));
+}
 
 uint16_t
 GetLocalPort(Ptr<Socket> socket)
@@ -229,6 +248,7 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
     {
         m_sender->SetPacingRate(m_slowestBps);
     }
+    StaggerConnecting(m_sender, path);
     m_sender->SetConnectCallback(MakeCallback(&TcpPathConnection::Opened, this),
                                  MakeNullCallback<void, Ptr<Socket>>());
     m_sender->SetSendCallback(MakeCallback(&TcpPathConnection::Write, this));
