@@ -382,7 +382,7 @@ check_plan()
     sed 's/"broadcast"/"reduce"/' a.schedule >wrong.schedule
     check "plan: a wrong schedule" refuses 'wrong.schedule is not correct: round' $program --schedule-in=wrong.schedule
     check "plan: unknown scheduler" refuses '"best": expected ps, ps-merge' $program --scheduler=best
-    check "plan: no chunks" refuses '--chunks-per-server "0": expected auto, ports or 1' $program --chunks-per-server=0
+    check "plan: no chunks" refuses '--chunks-per-server "0": expected auto, ports, ports-or-auto or 1' $program --chunks-per-server=0
     check "plan: no samples" refuses '--samples "0": expected 1 or more' $program --samples=0
     check "plan: report" prints greedy $program --scheduler=ps,greedy --report=plan.html
     check "plan: the report's rows" page_has plan.html 'len(data["results"]) == len(data["views"]) == 2'
@@ -517,8 +517,8 @@ check_bad_run_options()
 --degrade=2 degrade "2": expected a number from 0 to 1
 --mixed=-1 mixed "-1": expected a number from 0 to 1
 --scheduler=best "best": expected ps, ps-merge
---chunks-per-server=0 --chunks-per-server "0": expected auto, ports or 1
---chunks-per-server=1000000 "1000000": expected auto, ports or 1 to 65536 on bcube:4,1: more than 1048576 chunks take
+--chunks-per-server=0 --chunks-per-server "0": expected auto, ports, ports-or-auto or 1
+--chunks-per-server=1000000 "1000000": expected auto, ports, ports-or-auto or 1 to 65536 on bcube:4,1: more than 1048576 chunks take
 --samples=0 --samples "0": expected 1 or more
 --seed=x --seed "x": expected a whole number
 --format=xml --format "xml": expected table, json, csv or gnuplot

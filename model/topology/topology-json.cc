@@ -146,9 +146,10 @@ ReadRate(const nlohmann::json& json, const std::string& what)
     {
         return ParseRate(json.get<std::string>(), what);
     }
-    if (json.is_number_float() && json.get<double>() >= 1 && json.get<double>() < 1e18)
+    if (const double rate = json.is_number_float() ? json.get<double>() : 0;
+        rate >= 1 && rate < 1e18 && rate == std::floor(rate))
     {
-        return std::llround(json.get<double>()); // as 100e9
+        return rate; // as 100e9
     }
     return GetWhole(json, std::numeric_limits<int64_t>::max(), what, "text such as \"10Gbps\"");
 }
