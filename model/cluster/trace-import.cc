@@ -245,7 +245,7 @@ CheckOwnFile(const std::string& path)
     {
         return; // What comes from a pipe comes once.
     }
-    std::ifstream in = OpenInput(path, "job file");
+    InputFile in(path, "job file");
     std::string line(1024, '\0');
     in.read(line.data(), line.size());
     line.resize(in.gcount());
