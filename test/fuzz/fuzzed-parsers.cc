@@ -4,8 +4,8 @@
 
 #include "fuzzed-parsers.h"
 
+#include "../independent-verifier.h"
 #include "fault-options.h"
-#include "independent-verifier.h"
 #include "job-options.h"
 #include "plan-options.h"
 #include "result-writer.h"
