@@ -596,7 +596,7 @@ class ControlTestCase : public DataCentreTestCase
     {
         RunOptions options = MakeOptions("tcp", "barrier");
         options.control = "packets";
-        options.queue = 5;
+        options.queue = "5";
         const auto result =
             RunExperiment(MakeExperiment(ParseTopology("fattree:4"), "greedy", 3, 2), options);
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", "short queues");

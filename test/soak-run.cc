@@ -65,7 +65,7 @@ class SoakDraw
                        {}};
         drawn.options.control = Choose({"ideal", "packets"});
         drawn.options.iterations = 1 + Draw(m_random, 3);
-        drawn.options.queue = Choose<uint32_t>({5, 20, 100});
+        drawn.options.queue = Choose<std::string>({"5", "20", "auto"});
         drawn.options.recordsFlows = true;
         DrawSlow(drawn);
         DrawFaults(drawn);
@@ -130,7 +130,7 @@ class SoakDraw
         if (m_hasBackground)
         {
             // Random traffic overflows a short queue so often that TCP does little but wait.
-            const bool isShort = drawn.options.queue < 100;
+            const bool isShort = drawn.options.queue != "auto";
             const std::string least = drawn.options.transport == "tcp" ? "0.02" : "0.1";
             drawn.options.faults.background = isShort ? least : Choose({"0.1", "0.3", "0.5"});
         }

@@ -111,7 +111,10 @@ RunOptions::AddTo(ProgramOptions& options)
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
     options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
     options.Add("frame", frame, "largest packet on a link, in bytes");
-    options.Add("queue", queue, "packets that a device's queue holds");
+    options.Add("queue",
+                queue,
+                "what a device's queue holds: packets, or bytes as 1MB; auto: as rates and delays "
+                "of the links ask for");
     options.Add("rate",
                 rate,
                 "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the "
@@ -139,7 +142,7 @@ RunOptions::Check() const
     GetSync();
     GetControl();
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
-    CheckRange("--queue", queue, 1, 1'000'000);
+    GetQueue();
     CheckRange("--iterations", iterations, 1, 1'000'000);
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
@@ -237,6 +240,29 @@ void
 RunOptions::CheckFor(const Topology& topology) const
 {
     faults.MakeFaults(MakeActual(topology), Seconds(1));
+}
+
+std::optional<QueueSize>
+RunOptions::GetQueue() const
+{
+    if (queue == "auto")
+    {
+        return std::nullopt;
+    }
+    constexpr uint64_t MOST_PACKETS = 1'000'000;
+    constexpr uint64_t MOST_BYTES = std::numeric_limits<uint32_t>::max();
+    const bool isPackets = queue.find_first_not_of("0123456789") == std::string::npos;
+    const bool isZero = queue.find_first_not_of('0') == std::string::npos;
+    const uint64_t size = isZero ? 0 : ParseSize(queue, "--queue");
+    if (size < 1 || size > (isPackets ? MOST_PACKETS : MOST_BYTES))
+    {
+        FailInput("--queue ",
+                  Quote(queue),
+                  ": expected 1 to ",
+                  MOST_PACKETS,
+                  " packets, less than 4GiB as 1MB, or auto");
+    }
+    return QueueSize(isPackets ? QueueSizeUnit::PACKETS : QueueSizeUnit::BYTES, size);
 }
 
 bool
