@@ -27,6 +27,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -110,7 +111,7 @@ ComputeQueueBytes(const Topology& topology, const Link& link, uint32_t mtu)
         })->delayNs;
     const double seconds = SLOW_PACKETS * 8 * mtu / slowestBps + 2e-9 * longestNs;
     const double least = LEAST_PACKETS * mtu;
-    return std::clamp(seconds * link.rateBps / 8, least, std::max(least, MOST_BYTES));
+    return std::llround(std::clamp(seconds * link.rateBps / 8, least, std::max(least, MOST_BYTES)));
 }
 
 /// @return whether this rank simulates a node
