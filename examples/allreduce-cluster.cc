@@ -428,6 +428,12 @@ ReportRings(const Options& options, HtmlReport& page)
             writer.Add(row);
             page.AddRow(row);
         }
+        if (!measurements.empty() && measurements.front().nDropped > 0)
+        {
+            std::cerr << "allreduce-cluster: warning: " << policy << ": "
+                      << measurements.front().nDropped
+                      << " packets found a queue full while all rings ran together" << std::endl;
+        }
         if (measurements.empty())
         {
             std::cerr << "allreduce-cluster: " << policy << ": no ring of slot " << slot

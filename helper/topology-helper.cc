@@ -24,7 +24,10 @@
 #include "ns3/pointer.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-modifiers.h"
+#include "ns3/uinteger.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -80,6 +83,35 @@ MakeLightFactory()
         factory.Set(model.GetAttribute(i).name, *model.GetAttribute(i).initialValue);
     }
     return factory;
+}
+
+/**
+ * Packets of many flows can begin together, each at the pace of a slower link, and those of flows
+ * that follow each other overlap by the difference of their delays.
+ *
+ * @param topology the network
+ * @param link one of its links
+ * @param mtu largest packet
+ * @return bytes that its queues should hold
+ */
+uint64_t
+ComputeQueueBytes(const Topology& topology, const Link& link, uint32_t mtu)
+{
+    constexpr double LEAST_PACKETS = 100;
+    constexpr double SLOW_PACKETS = 4;
+    constexpr double MOST_BYTES = 64 << 20; // as the shared buffers of large switches
+    const auto& links = topology.GetLinks();
+    const uint64_t slowestBps =
+        std::min_element(links.begin(), links.end(), [](const Link& a, const Link& b) {
+            return a.rateBps < b.rateBps;
+        })->rateBps;
+    const uint64_t longestNs =
+        std::max_element(links.begin(), links.end(), [](const Link& a, const Link& b) {
+            return a.delayNs < b.delayNs;
+        })->delayNs;
+    const double seconds = SLOW_PACKETS * 8 * mtu / slowestBps + 2e-9 * longestNs;
+    const double least = LEAST_PACKETS * mtu;
+    return std::llround(std::clamp(seconds * link.rateBps / 8, least, std::max(least, MOST_BYTES)));
 }
 
 /// @return whether this rank simulates a node
@@ -278,6 +310,10 @@ TopologyHelper::CreateLink(const Link& link)
     const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
+    if (!m_hasOwnQueue)
+    {
+        FitQueue(link);
+    }
     const auto devices = m_isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
@@ -292,6 +328,17 @@ TopologyHelper::CreateLink(const Link& link)
                                                          MakeCallback(&NoteTransmission));
         }
     }
+}
+
+void
+TopologyHelper::FitQueue(const Link& link)
+{
+    UintegerValue mtu;
+    m_lightDevice.Create()->GetAttribute("Mtu", mtu);
+    const QueueSizeValue size(
+        QueueSize(QueueSizeUnit::BYTES, ComputeQueueBytes(m_topology, link, mtu.Get())));
+    m_queue.Set("MaxSize", size);
+    m_pointToPoint.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", size);
 }
 
 NetDeviceContainer

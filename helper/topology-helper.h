@@ -62,7 +62,10 @@ class TopologyHelper
     void SetDeviceAttribute(const std::string& name, const AttributeValue& value);
 
     /**
-     * Set the queue of every device.
+     * Set the queue of every device. Unless this is called, devices have drop-tail queues of bytes
+     * that follow from rates and delays: 100 full packets or, if that is more, what the link sends
+     * while the slowest link of the network sends four and a packet goes over the longest link and
+     * back; at most 64 MiB.
      *
      * @tparam Ts types of the attributes
      * @param type the queue's type, for example "ns3::DropTailQueue"
@@ -225,6 +228,8 @@ class TopologyHelper
                        const std::array<Ptr<ArrivalOrder>, 2>& orders) const;
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
+    /// Give the next link queues that hold what can come together there.
+    void FitQueue(const Link& link);
     /// Give every device an interface and an address.
     void AssignAddresses();
     /**
@@ -252,6 +257,7 @@ class TopologyHelper
     bool m_isLight{false};                           //!< see SetLight
     ObjectFactory m_lightDevice;                     //!< makes light devices
     ObjectFactory m_queue;                           //!< makes their queues
+    bool m_hasOwnQueue{false};                       //!< SetQueue was called
     InternetStackHelper m_stack;                     //!< installs IPv4
     std::optional<TrafficControlHelper> m_queueDisc; //!< makes queue discs
     std::function<uint32_t(NodeId)> m_systemId;      //!< rank of a node
@@ -271,6 +277,7 @@ template <typename... Ts>
 void
 TopologyHelper::SetQueue(const std::string& type, Ts&&... attributes)
 {
+    m_hasOwnQueue = true;
     m_queue = ObjectFactory();
     std::string packetQueue = type;
     QueueBase::AppendItemTypeIfNotPresent(packetQueue, "Packet");

@@ -15,11 +15,15 @@
 #include "ns3/config.h"
 #include "ns3/ideal-time.h"
 #include "ns3/link-capacities.h"
+#include "ns3/pointer.h"
 #include "ns3/scheduler-factory.h"
+#include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/topology-helper.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
+#include "ns3/uinteger.h"
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
@@ -596,7 +600,7 @@ class ControlTestCase : public DataCentreTestCase
     {
         RunOptions options = MakeOptions("tcp", "barrier");
         options.control = "packets";
-        options.queue = 5;
+        options.queue = "5";
         const auto result =
             RunExperiment(MakeExperiment(ParseTopology("fattree:4"), "greedy", 3, 2), options);
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", "short queues");
@@ -637,6 +641,153 @@ class ControlTestCase : public DataCentreTestCase
     }
 };
 
+/// @return a network with the capacities that follow from the links' rates
+Topology
+MakeDerived(const std::string& name, uint32_t nServers, uint32_t nSwitches, std::vector<Link> links)
+{
+    DeriveCapacities(links);
+    return Topology(name, nServers, nSwitches, links);
+}
+
+/// @return servers on a switch, all at 100 Gb/s but the last
+Topology
+MakeStar(uint32_t nServers, double share)
+{
+    std::vector<Link> links;
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        const double factor = server + 1 < nServers ? 1 : share;
+        links.push_back(MakeLink(server, nServers, factor * 100 * GBPS));
+    }
+    return MakeDerived("star", nServers, 1, links);
+}
+
+/// @return three boxes of four GPUs with fast links, and one uplink for each box
+Topology
+MakeBoxes()
+{
+    std::vector<Link> links;
+    for (NodeId gpu = 0; gpu < 12; ++gpu)
+    {
+        links.push_back(MakeLink(gpu, 12 + gpu / 4, 3600 * GBPS, 200));
+    }
+    for (NodeId box = 12; box < 15; ++box)
+    {
+        links.push_back(MakeLink(box, 15, 400 * GBPS));
+    }
+    return MakeDerived("boxes", 12, 4, links);
+}
+
+/// Where fast links feed slow ones, nothing is dropped: queues fit the links, and links between
+/// switches are not promised twice.
+class FastIntoSlowTestCase : public DataCentreTestCase
+{
+  public:
+    FastIntoSlowTestCase()
+        : DataCentreTestCase("no drops where fast links feed slow ones")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (const std::string scheduler : {"forest", "multi-ring"})
+        {
+            const Experiment experiment = MakeExperiment(MakeBoxes(), scheduler, 8'000'000, 2);
+            for (const std::string transport : {"raw", "udp"})
+            {
+                RunOptions options = MakeOptions(transport, "dependency");
+                options.verifyData = false;
+                const auto result = RunExperiment(experiment, options);
+                const std::string name = scheduler + " " + transport;
+                NS_TEST_EXPECT_MSG_EQ(result.failure, "", name);
+                NS_TEST_EXPECT_MSG_EQ(result.nDropped, 0, name);
+                NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 0.4e-3, name);
+            }
+        }
+    }
+};
+
+/// Queues follow from rates and delays unless they are set.
+class QueueSizeTestCase : public TestCase
+{
+  public:
+    QueueSizeTestCase()
+        : TestCase("queues follow from rates and delays")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        Check(MakeStar(2, 1), 0, "900000B"); // 100 packets
+        Check(MakeBoxes(), 0, "1224000B");   // 2.72 us at 450 GB/s
+        const Link far = MakeLink(1, 2, GBPS, 10'000);
+        const Topology mixed("mixed", 2, 1, {MakeLink(0, 2, 1000 * GBPS), far});
+        Check(mixed, 0, "38500000B"); // four packets of 72 us and 20 us there and back, at 125 GB/s
+        Check(mixed, 1, "900000B");
+        RunOptions options;
+        options.queue = "1MB";
+        NS_TEST_EXPECT_MSG_EQ(*options.GetQueue(), QueueSize("1000000B"), "bytes");
+        options.queue = "7";
+        NS_TEST_EXPECT_MSG_EQ(*options.GetQueue(), QueueSize("7p"), "packets");
+    }
+
+    void Check(const Topology& topology, LinkId link, const std::string& expected)
+    {
+        for (const bool isLight : {false, true})
+        {
+            TopologyHelper helper(topology);
+            helper.SetDeviceAttribute("Mtu", UintegerValue(9000));
+            helper.SetLight(isLight);
+            PointerValue queue;
+            helper.Install()->GetDevice(2 * link)->GetAttribute("TxQueue", queue);
+            NS_TEST_EXPECT_MSG_EQ(queue.Get<QueueBase>()->GetMaxSize(),
+                                  QueueSize(expected),
+                                  topology.GetName() << " link " << link);
+            Simulator::Destroy();
+        }
+    }
+};
+
+/// Predictions that were off by 5 to 25 %: senders that wait for a slow server, frames that meet at
+/// a port, and transfers of different rates that share a connection.
+class PacingPredictionTestCase : public DataCentreTestCase
+{
+  public:
+    PacingPredictionTestCase()
+        : DataCentreTestCase("prediction of paced transfers")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint64_t MIB = 1 << 20;
+        Check(MakeExperiment(MakeStar(8, 0.5), "greedy", MIB, 1), "raw", "dependency");
+        Check(MakeExperiment(MakeStar(16, 0.875), "greedy", MIB, 8), "raw", "barrier");
+        std::vector<Link> links;
+        for (NodeId server = 0; server < 2; ++server)
+        {
+            links.push_back(MakeLink(server, 2, 1716 * GBPS, 9000));
+            links.push_back(MakeLink(server, 3 + server, 10 * GBPS, 9000));
+        }
+        links.push_back(MakeLink(3, 4, 2 * GBPS, 9000));
+        const Topology pair = MakeDerived("pair", 2, 3, links);
+        Check(MakeExperiment(pair, "forest", 1'618'577, 12), "tcp", "dependency");
+    }
+
+    void Check(const Experiment& experiment, const std::string& transport, const std::string& sync)
+    {
+        RunOptions options = MakeOptions(transport, sync);
+        options.verifyData = false;
+        const auto result = RunExperiment(experiment, options);
+        const std::string name = experiment.topology.GetName() + " " + transport + " " + sync;
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", name);
+        NS_TEST_EXPECT_MSG_EQ_TOL(result.predictedSeconds / result.measuredSeconds, 1, 0.02, name);
+    }
+};
+
 /// The suite.
 class MixedSpeedTestSuite : public TestSuite
 {
@@ -652,6 +803,9 @@ class MixedSpeedTestSuite : public TestSuite
         AddTestCase(new DependencyPredictionTestCase);
         AddTestCase(new ChunkChoiceTestCase);
         AddTestCase(new ControlTestCase);
+        AddTestCase(new FastIntoSlowTestCase);
+        AddTestCase(new QueueSizeTestCase);
+        AddTestCase(new PacingPredictionTestCase);
     }
 };
 

@@ -125,7 +125,7 @@ const std::map<std::string, std::function<void(RunOptions&)>> FEATURES = {
     {"short queues",
      [](RunOptions& options) {
          options.sync = "dependency";
-         options.queue = 2;
+         options.queue = "2";
          options.faults.background = "0.4";
      }},
     {"small frames", [](RunOptions& options) { options.frame = 1500; }},
@@ -356,7 +356,7 @@ class LightNetworkTestCase : public DataCentreTestCase
     {
         RunOptions options = MakeOptions(m_transport, SYNCS[Draw(random, 2)]);
         options.control = Draw(random, 2) == 0 ? "ideal" : "packets";
-        options.queue = Draw(random, 3) == 0 ? 3 : 100;
+        options.queue = Draw(random, 3) == 0 ? "3" : "auto";
         options.frame = Draw(random, 2) == 0 ? 1500 : 9000;
         options.faults.background = Draw(random, 3) == 0 ? "0.2" : "0";
         if (Draw(random, 3) == 0)
@@ -445,7 +445,7 @@ class TraceSourcesTestCase : public DataCentreTestCase
     {
         const auto diary = std::make_shared<Diary>();
         RunOptions options = MakeOptions(m_transport, "dependency");
-        options.queue = 3;
+        options.queue = "3";
         options.prepare = [&](const AllReduceNetwork& network) {
             diary->Follow(network);
             return diary;

@@ -512,7 +512,7 @@ class BackgroundTestCase : public DataCentreTestCase
     {
         const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "ring", 100'000);
         RunOptions options = MakeOptions("raw", "barrier");
-        options.queue = 5;
+        options.queue = "5";
         options.faults.background = "0.3";
         options.faults.slow = {"0-9:50"};
         Experiment slow = experiment;
@@ -630,7 +630,7 @@ class DroppedTestCase : public DataCentreTestCase
         {
             Passage passage;
             RunOptions options = MakeOptions(transport, "dependency");
-            options.queue = 5;
+            options.queue = "5";
             options.fullStack = true; // otherwise IP is not told of all packets
             const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
@@ -973,7 +973,7 @@ class BadRunOptionsTestCase : public TestCase
         Refuse("--sync \"x\"", [](RunOptions& options) { options.sync = "x"; });
         Refuse("--frame \"100\"", [](RunOptions& options) { options.frame = 100; });
         Refuse("--frame \"70000\"", [](RunOptions& options) { options.frame = 70000; });
-        Refuse("--queue \"0\"", [](RunOptions& options) { options.queue = 0; });
+        Refuse("--queue \"0\"", [](RunOptions& options) { options.queue = "0"; });
         Refuse("--iterations \"0\"", [](RunOptions& options) { options.iterations = 0; });
         Refuse("--compute-time \"x\"", [](RunOptions& options) { options.computeTime = "x"; });
         Refuse("--watchdog \"x\"", [](RunOptions& options) { options.watchdog = "x"; });

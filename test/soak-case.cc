@@ -40,7 +40,7 @@ class SoakDraw
         m_case.options = MakeOptions(Choose(GetTransportNames()), Choose(SYNCS));
         m_case.bytes = DrawBytes();
         m_case.options.control = Choose({"ideal", "packets"});
-        m_case.options.queue = Choose<uint32_t>({1, 2, 5, 20, 100});
+        m_case.options.queue = Choose<std::string>({"1", "2", "5", "20", "auto"});
         m_case.options.recordsFlows = true;
         m_case.options.showProgress = false;
         m_case.plan.chunksPerServer = std::to_string(1 + Draw(m_random, 2));
@@ -247,8 +247,9 @@ class SoakDraw
         }
         // Random traffic overflows a short queue so often that TCP does little but wait.
         const bool isTcp = m_case.options.transport == "tcp";
-        m_case.options.queue = std::max<uint32_t>(m_case.options.queue, isTcp ? 5 : 1);
-        const bool isShort = m_case.options.queue < 100;
+        std::string& queue = m_case.options.queue;
+        queue = isTcp && (queue == "1" || queue == "2") ? "5" : queue;
+        const bool isShort = queue != "auto";
         m_case.options.faults.background =
             isShort ? (isTcp ? "0.02" : "0.1") : Choose({"0.1", "0.3", "0.5"});
     }

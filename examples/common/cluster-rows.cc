@@ -269,6 +269,8 @@ MakeRingRow(const std::string& policy, const RingMeasurement& ring, const std::s
             {"analytical_iteration_s", ring.analyticalIteration},
             {"alone_iteration_s", ring.aloneIteration},
             {"together_iteration_s", ring.togetherIteration},
+            {"queue_peak", ring.queuePeak},
+            {"dropped", ring.nDropped},
             {"paths", ring.ring.paths}};
 }
 
@@ -288,7 +290,9 @@ GetRingColumns()
             {"together_ratio", "ratio", 6, 3},
             {"contention", "contention", 10, 3},
             {"analytical_iteration_s", "iteration s", 11, 6},
-            {"together_iteration_s", "together s", 10, 6}};
+            {"together_iteration_s", "together s", 10, 6},
+            {"queue_peak", "queue pkts", 10},
+            {"dropped", "dropped", 7}};
 }
 
 nlohmann::ordered_json

@@ -34,6 +34,8 @@ GetJobColumns()
             {"state", "state", 6},
             {"algbw_gbs", "algbw GB/s", 10, 3},
             {"busbw_gbs", "busbw GB/s", 10, 3},
+            {"queue_peak", "queue pkts", 10},
+            {"dropped", "dropped", 7},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replans", "replans", 7},

@@ -5,6 +5,7 @@
 #include "ring-experiment.h"
 
 #include "progress-line.h"
+#include "queue-watch.h"
 #include "ring-network.h"
 #include "run-options.h"
 
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <boost/algorithm/string/join.hpp>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 namespace ns3::allreduce
@@ -67,6 +69,7 @@ class RingSimulation
         m_topology.SetLight(true);
         m_network = m_topology.Install();
         m_topology.AssignStreams(0);
+        m_queues.emplace(*m_network);
     }
 
     ~RingSimulation()
@@ -123,6 +126,12 @@ class RingSimulation
         return seconds;
     }
 
+    /// @return the queues of the network
+    const QueueWatch& GetQueues() const
+    {
+        return *m_queues;
+    }
+
   private:
     /// A ring of s servers moves 2 (s-1)/s of its bytes over a hop, one of w workers 2 (w-1)/w.
     static uint64_t GetSessionBytes(const RingMeasurement& measurement)
@@ -135,13 +144,14 @@ class RingSimulation
     const RingRunOptions& m_options;               //!< how
     TopologyHelper m_topology;                     //!< builds the network
     Ptr<AllReduceNetwork> m_network;               //!< the network
+    std::optional<QueueWatch> m_queues;            //!< its queues
     std::vector<Ptr<AllReduceSession>> m_sessions; //!< one for each ring
 };
 
 /// @return how long the AllReduces of each ring take on average, if all run at once
 std::vector<double>
 RunTogether(const GpuCluster& cluster,
-            const std::vector<RingMeasurement>& measurements,
+            std::vector<RingMeasurement>& measurements,
             const RingRunOptions& options)
 {
     RingSimulation simulation(cluster, options);
@@ -149,7 +159,13 @@ RunTogether(const GpuCluster& cluster,
     {
         simulation.Add(measurement);
     }
-    return simulation.Run();
+    const std::vector<double> seconds = simulation.Run();
+    for (RingMeasurement& measurement : measurements)
+    {
+        measurement.queuePeak = simulation.GetQueues().GetLargestPeak();
+        measurement.nDropped = simulation.GetQueues().GetNDropped();
+    }
+    return seconds;
 }
 
 /// Fills in what the analytical model says, with time scaled as the gradient is.
@@ -237,7 +253,8 @@ MeasureRings(const GpuCluster& cluster,
         RingMeasurement& measurement = measurements[i];
         line.Show("ring by ring", (1.0 + i) / (1 + measurements.size()));
         const double rest = measurement.analyticalIteration - measurement.analyticalTransfer;
-        measurement.aloneTransfer = RunTogether(cluster, {measurement}, options).front();
+        std::vector<RingMeasurement> alone{measurement};
+        measurement.aloneTransfer = RunTogether(cluster, alone, options).front();
         measurement.aloneIteration = measurement.aloneTransfer + rest;
         measurement.togetherTransfer = together[i];
         measurement.togetherIteration = together[i] + rest;

@@ -56,6 +56,8 @@ struct RingMeasurement
     double togetherTransfer{0};    //!< mean time of an AllReduce among the rings of the slot
     double aloneIteration{0};      //!< the same with the rest of an iteration
     double togetherIteration{0};   //!< the same with the rest of an iteration
+    uint32_t queuePeak{0};         //!< most packets in a queue of the network, all together
+    uint64_t nDropped{0};          //!< packets that found one full, all together
 };
 
 /**

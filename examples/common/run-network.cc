@@ -7,16 +7,10 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/background-traffic.h"
 #include "ns3/double.h"
-#include "ns3/drop-tail-queue.h"
 #include "ns3/flow-monitor-helper.h"
-#include "ns3/light-link-device.h"
-#include "ns3/point-to-point-net-device.h"
-#include "ns3/pointer.h"
 #include "ns3/simulator.h"
-#include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -25,33 +19,6 @@ namespace ns3::allreduce
 
 namespace
 {
-
-void
-NoteDropped(uint64_t* nDropped, Ptr<const Packet>)
-{
-    ++*nDropped;
-}
-
-void
-NoteQueueLength(uint32_t* peak, uint32_t, uint32_t length)
-{
-    *peak = std::max(*peak, length);
-}
-
-/// @return the device if it is a light one, which remembers how long its queue was
-Ptr<LightLinkDevice>
-GetLightDevice(const AllReduceNetwork& network, DirectedLinkId link)
-{
-    return DynamicCast<LightLinkDevice>(network.GetDevice(link));
-}
-
-Ptr<Queue<Packet>>
-GetQueue(const AllReduceNetwork& network, DirectedLinkId link)
-{
-    PointerValue queue;
-    network.GetDevice(link)->GetAttribute("TxQueue", queue);
-    return queue.Get<Queue<Packet>>();
-}
 
 void
 CheckFlowMonitorFile(const std::ostream& file, const std::string& path)
@@ -72,9 +39,10 @@ RunNetwork::RunNetwork(const Topology& topology,
       m_builder(topology)
 {
     m_builder.SetDeviceAttribute("Mtu", UintegerValue(options.frame));
-    m_builder.SetQueue("ns3::DropTailQueue<Packet>",
-                       "MaxSize",
-                       QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, options.queue)));
+    if (const auto size = options.GetQueue())
+    {
+        m_builder.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", QueueSizeValue(*size));
+    }
     m_builder.SetLight(options.IsLight());
     // What is the same in several processes must not hang on the order of events.
     m_builder.SetArrivalOrder(options.GetControl() == AllReduceSession::PACKETS &&
@@ -89,7 +57,7 @@ RunNetwork::RunNetwork(const Topology& topology,
         m_watcher = options.prepare(*m_network);
     }
     m_nStreams = m_builder.AssignStreams(0);
-    WatchQueues();
+    m_queues.emplace(*m_network);
 }
 
 RunNetwork::~RunNetwork()
@@ -102,31 +70,6 @@ Ptr<AllReduceNetwork>
 RunNetwork::Get() const
 {
     return m_network;
-}
-
-void
-RunNetwork::WatchQueues()
-{
-    m_queuePeaks.resize(m_topology.GetNDirectedLinks(), 0);
-    for (DirectedLinkId link = 0; link < m_queuePeaks.size(); ++link)
-    {
-        if (!GetLightDevice(*m_network, link))
-        {
-            GetQueue(*m_network, link)
-                ->TraceConnectWithoutContext(
-                    "PacketsInQueue",
-                    MakeBoundCallback(&NoteQueueLength, &m_queuePeaks[link]));
-        }
-    }
-    for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
-    {
-        // Where a device's queue is full, ns-3 drops packets before they come to it.
-        if (const auto layer = m_network->GetNode(node)->GetObject<TrafficControlLayer>())
-        {
-            layer->TraceConnectWithoutContext("TcDrop",
-                                              MakeBoundCallback(&NoteDropped, &m_nDropped));
-        }
-    }
 }
 
 void
@@ -176,18 +119,16 @@ RunNetwork::Simulate(ExperimentResult& result) const
 void
 RunNetwork::CollectLinks(ExperimentResult& result) const
 {
-    result.nDropped = m_nDropped;
+    result.nDropped = m_queues->GetNDropped();
     result.links.resize(m_topology.GetNDirectedLinks());
     for (DirectedLinkId link = 0; link < result.links.size(); ++link)
     {
-        const auto queue = GetQueue(*m_network, link);
-        const auto device = GetLightDevice(*m_network, link);
+        const auto queue = m_queues->GetQueue(link);
         LinkUse& use = result.links[link];
         use.link = link;
         use.bytes = queue->GetTotalReceivedBytes();
         use.nDropped = queue->GetTotalDroppedPackets();
-        use.queuePeak = device ? device->GetQueuePeak() : m_queuePeaks[link];
-        result.nDropped += use.nDropped;
+        use.queuePeak = m_queues->GetPeak(link);
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef ALLREDUCE_RUN_NETWORK_H
 #define ALLREDUCE_RUN_NETWORK_H
 
+#include "queue-watch.h"
 #include "run-experiment.h"
 #include "run-options.h"
 
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace ns3::allreduce
@@ -64,17 +66,13 @@ class RunNetwork
     void ComputeUse(ExperimentResult& result) const;
 
   private:
-    void WatchQueues();
-
-    const Topology& m_topology;      //!< as it was asked for
-    const RunOptions& m_options;     //!< how it is built
-    TopologyHelper m_builder;        //!< builds it
-    Ptr<AllReduceNetwork> m_network; //!< the network
-    std::shared_ptr<void> m_watcher; //!< what RunOptions::prepare returned
-    int64_t m_nStreams{0};           //!< random streams in use
-    uint64_t m_nDropped{0};          //!< before they came to a device
-    /// by directed link: the most packets in its queue, if its device does not remember that
-    std::vector<uint32_t> m_queuePeaks;
+    const Topology& m_topology;         //!< as it was asked for
+    const RunOptions& m_options;        //!< how it is built
+    TopologyHelper m_builder;           //!< builds it
+    Ptr<AllReduceNetwork> m_network;    //!< the network
+    std::shared_ptr<void> m_watcher;    //!< what RunOptions::prepare returned
+    int64_t m_nStreams{0};              //!< random streams in use
+    std::optional<QueueWatch> m_queues; //!< its queues
 };
 
 } // namespace ns3::allreduce

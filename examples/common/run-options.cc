@@ -132,7 +132,10 @@ RunOptions::AddTo(ProgramOptions& options)
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
     options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
     options.Add("frame", frame, "largest packet on a link, in bytes");
-    options.Add("queue", queue, "packets that a device's queue holds");
+    options.Add("queue",
+                queue,
+                "what a device's queue holds: packets, or bytes as 1MB; auto: as rates and delays "
+                "of the links ask for");
     options.Add("rate",
                 rate,
                 "rate of a unit flow (a link of capacity 1), as 10Gbps; all links change by the "
@@ -160,19 +163,10 @@ RunOptions::Check() const
     GetSync();
     GetControl();
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
-    CheckRange("--queue", queue, 1, 1'000'000);
+    CheckQueue();
     CheckRange("--iterations", iterations, 1, 1'000'000);
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
-    constexpr uint32_t LEAST_BESIDE_BACKGROUND = 2;
-    if (faults.GetBackground() > 0 && transport == "tcp" && queue < LEAST_BESIDE_BACKGROUND)
-    {
-        FailInput("--queue=",
-                  queue,
-                  ": TCP loses nearly every window to --background, expected ",
-                  LEAST_BESIDE_BACKGROUND,
-                  " packets or more, or --transport=udp or raw");
-    }
     if (nRanks > 1)
     {
         CheckRanks();
@@ -266,6 +260,44 @@ void
 RunOptions::CheckFor(const Topology& topology) const
 {
     faults.MakeFaults(MakeActual(topology), Seconds(1));
+}
+
+void
+RunOptions::CheckQueue() const
+{
+    const std::optional<QueueSize> size = GetQueue();
+    const bool holdsOne =
+        size && size->GetValue() < 2 * (size->GetUnit() == QueueSizeUnit::BYTES ? frame : 1);
+    if (holdsOne && faults.GetBackground() > 0 && transport == "tcp")
+    {
+        FailInput("--queue=",
+                  queue,
+                  ": TCP loses nearly every window to --background, expected 2 packets or more, or "
+                  "--transport=udp or raw");
+    }
+}
+
+std::optional<QueueSize>
+RunOptions::GetQueue() const
+{
+    if (queue == "auto")
+    {
+        return std::nullopt;
+    }
+    constexpr uint64_t MOST_PACKETS = 1'000'000;
+    constexpr uint64_t MOST_BYTES = std::numeric_limits<uint32_t>::max();
+    const bool isPackets = queue.find_first_not_of("0123456789") == std::string::npos;
+    const bool isZero = queue.find_first_not_of('0') == std::string::npos;
+    const uint64_t size = isZero ? 0 : ParseSize(queue, "--queue");
+    if (size < 1 || size > (isPackets ? MOST_PACKETS : MOST_BYTES))
+    {
+        FailInput("--queue ",
+                  Quote(queue),
+                  ": expected 1 to ",
+                  MOST_PACKETS,
+                  " packets, less than 4GiB as 1MB, or auto");
+    }
+    return QueueSize(isPackets ? QueueSizeUnit::PACKETS : QueueSizeUnit::BYTES, size);
 }
 
 bool

@@ -10,10 +10,12 @@
 
 #include "ns3/allreduce-session.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/queue-size.h"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -44,7 +46,7 @@ struct RunOptions
     std::string transport{"tcp"}; //!< as CreateTransport takes it
     std::string sync{"barrier"};  //!< barrier or dependency
     uint32_t frame{9000};         //!< MTU of the devices
-    uint32_t queue{100};          //!< packets that a device's queue holds
+    std::string queue{"auto"};    //!< what a device's queue holds: packets, or bytes with a unit
     std::string rate;             //!< rate of a unit flow; empty: as the topology says
     std::string delay;            //!< delay of all links; empty: as the topology says
     uint32_t iterations{1};       //!< AllReduces one after another
@@ -127,11 +129,21 @@ struct RunOptions
      */
     void CheckRanks() const;
 
+    /// Refuse queues in which the transport would not get on.
+    /// @throws InputError that names the option
+    void CheckQueue() const;
+
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;
 
     /// @return the value of the session's attribute Control
     AllReduceSession::Control GetControl() const;
+
+    /**
+     * @return what a device's queue holds; none: what follows from rates and delays
+     * @throws InputError if the text is not possible
+     */
+    std::optional<QueueSize> GetQueue() const;
 };
 
 /**

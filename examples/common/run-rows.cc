@@ -39,19 +39,15 @@ AddLinkSummary(nlohmann::ordered_json& row,
 {
     const LinkUse* busiest = &result.links.front();
     double sum = 0;
-    uint32_t peak = 0;
     for (const LinkUse& use : result.links)
     {
         busiest = use.utilization > busiest->utilization ? &use : busiest;
         sum += use.utilization;
-        peak = std::max(peak, use.queuePeak);
     }
     row["mean_utilization"] = sum / result.links.size();
     row["max_utilization"] = busiest->utilization;
     row["busiest_link"] = std::to_string(experiment.topology.GetSource(busiest->link)) + "-" +
                           std::to_string(experiment.topology.GetTarget(busiest->link));
-    row["queue_peak"] = peak;
-    row["dropped"] = result.nDropped;
 }
 
 /// @return what was to be run
@@ -134,6 +130,7 @@ GetRunColumns()
             {"algbw_gbs", "algbw GB/s", 10, 3},
             {"busbw_gbs", "busbw GB/s", 10, 3},
             {"queue_peak", "queue pkts", 10},
+            {"dropped", "dropped", 7},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replans", "replans", 7},
@@ -161,6 +158,7 @@ GetCompareColumns()
             {"busbw_gbs", "busbw GB/s", 10, 3},
             {"max_utilization", "busiest %", 9, 1, 100},
             {"queue_peak", "queue pkts", 10},
+            {"dropped", "dropped", 7},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replanned_by", "replanned by", 12},
@@ -213,6 +211,13 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
         }
     }
     row["control_messages"] = result.nMessages;
+    uint32_t peak = 0;
+    for (const LinkUse& use : result.links)
+    {
+        peak = std::max(peak, use.queuePeak);
+    }
+    row["queue_peak"] = peak;
+    row["dropped"] = result.nDropped;
     row["resent"] = result.countsResent ? nlohmann::ordered_json(result.nResent) : nullptr;
     if (result.nLateFaults > 0)
     {
@@ -243,6 +248,30 @@ AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds)
         row["busbw_gbs"] = bandwidth * shape.GetBusFactor();
     }
 }
+
+namespace
+{
+
+/// Say so if queues that overflowed decided how long a run took.
+void
+WarnOfDrops(const std::string& program, const nlohmann::ordered_json& row)
+{
+    constexpr double MUCH_LONGER = 1.1;
+    const auto dropped = row.find("dropped");
+    if (dropped == row.end() || !dropped->is_number() || *dropped == 0 ||
+        !row["measured_s"].is_number() ||
+        row["measured_s"] < MUCH_LONGER * row["predicted_s"].get<double>())
+    {
+        return;
+    }
+    std::cerr << program << ": warning: " << row["topology"].get<std::string>() << " "
+              << row["scheduler"].get<std::string>() << ": " << *dropped
+              << " packets found a queue full, and it took "
+              << row["measured_s"].get<double>() / row["predicted_s"].get<double>()
+              << " times as long as predicted" << std::endl;
+}
+
+} // namespace
 
 bool
 ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer)
@@ -278,6 +307,7 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     const auto failure = row.find("failure");
     if (failure == row.end())
     {
+        WarnOfDrops(program, row);
         return true;
     }
     const std::string job = row.contains("job") ? row["job"].get<std::string>() + " " : "";

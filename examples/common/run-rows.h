@@ -32,7 +32,8 @@ nlohmann::ordered_json MakeRow(const Experiment& experiment,
                                const ExperimentResult& result);
 
 /**
- * Add to a row whether all was right, what was done about faults, and how the run failed if it did.
+ * Add to a row whether all was right, how long queues became and what they dropped, what was done
+ * about faults, and how the run failed if it did.
  *
  * @param row the row
  * @param options how it was run

@@ -67,6 +67,8 @@ GetTrainingColumns()
             {"busbw_gbs", "busbw GB/s", 10, 3},
             {"computing_s", "computing s", 11, 6},
             {"exposed_s", "exposed s", 9, 6},
+            {"queue_peak", "queue pkts", 10},
+            {"dropped", "dropped", 7},
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replans", "replans", 7}};

@@ -70,13 +70,16 @@ ChooseChunks(const Topology& topology,
         return isBetter;
     };
     constexpr uint32_t MOST_TIMES = 32;
+    const uint32_t payload = transport.GetFrameFormat(1, mtu).payload;
     uint32_t nInVain = 0;
     for (uint32_t times = 2; times <= MOST_TIMES; times *= 2)
     {
-        const uint64_t nWorkloads =
-            CountLeastWorkloads(makeCollective(times * nPorts), topology.GetNServers());
+        const Collective collective = makeCollective(times * nPorts);
+        const uint64_t nWorkloads = CountLeastWorkloads(collective, topology.GetNServers());
+        const bool isLittleHope =
+            nWorkloads > FEW_WORKLOADS || bytes / collective.GetNChunks() < payload;
         if (best.predictedSeconds <= enough || nWorkloads > MOST_WORKLOADS ||
-            (nInVain >= 2 && nWorkloads > FEW_WORKLOADS))
+            (nInVain >= 2 && isLittleHope))
         {
             break;
         }

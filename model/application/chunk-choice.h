@@ -32,14 +32,15 @@ using CollectiveMaker = std::function<Collective(uint32_t)>;
 /**
  * @ingroup allreduce
  *
- * Choose how many chunks a gradient is cut into: of 1, and 1, 2, 4, 8, 16 and 32 times the mean number
- * of a server's ports, the number for which the scheduler's plan has the least predicted time. Few
- * chunks mean few rounds, each of which costs the delay of its longest path; many keep links busy
- * that few cannot.
+ * Choose how many chunks a gradient is cut into: of 1, and 1, 2, 4, 8, 16 and 32 times the mean
+ * number of a server's ports, the number for which the scheduler's plan has the least predicted
+ * time. Few chunks mean few rounds, each of which costs the delay of its longest path; many keep
+ * links busy that few cannot.
  *
  * The search begins with the number of ports and ends when the prediction is within 2 % of the
  * ideal. Numbers for which a plan would have more than 200,000 workloads are not tried, nor those
- * for which it would have more than 20,000 if more chunks were no better twice in a row.
+ * for which it would have more than 20,000, or chunks less than a frame, if more chunks were no
+ * better twice in a row.
  *
  * @param topology the network
  * @param makeCollective what is to be summed where, for a number of chunks per server

@@ -131,6 +131,25 @@ PacedTcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool with
     return TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
 }
 
+bool
+PacedTcpSocket::IsPacing() const
+{
+    return m_pacingTimer.IsRunning();
+}
+
+bool
+PacedTcpSocket::IsSending() const
+{
+    // ns-3 sends a tick after data was written.
+    return m_pacingTimer.IsRunning() || m_sendPendingDataEvent.IsRunning();
+}
+
+Time
+PacedTcpSocket::FindPacedTime(uint32_t bytes) const
+{
+    return m_pacingTimer.GetDelayLeft() + m_tcb->m_maxPacingRate.CalculateBytesTxTime(bytes);
+}
+
 TypeId
 TransferTag::GetTypeId()
 {
@@ -361,6 +380,7 @@ TcpPathConnection::UpdateRate()
     {
         return;
     }
+    m_telling.Cancel(); // It would come too late.
     // TCP paces data without headers. A connection that has its path for itself is held up by the
     // link; of those that share one, the headers would fill its queue.
     m_sender->SetPacingRate(rate >= m_slowestBps ? m_slowestBps : rate * m_settings.dataShare);
@@ -401,7 +421,15 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
         item->end = m_written;
         m_stream.push_back({item->transfer.id, size});
     }
-    TellSent();
+    if (!m_settings.isPaced)
+    {
+        TellSent();
+    }
+    else if (!m_telling.IsRunning())
+    {
+        // The socket calls from within its sending, when it is not known what comes next.
+        m_telling = Simulator::ScheduleNow(&TcpPathConnection::TellSent, this);
+    }
 }
 
 uint32_t
@@ -410,7 +438,9 @@ TcpPathConnection::WriteSome(Item& item)
     // A segment at a time: TCP then has nothing to cut or to join, which takes most of its time.
     const uint64_t left = item.transfer.bytes - item.written;
     const uint32_t size = std::min<uint64_t>(left, m_settings.segment);
-    if (m_sender->GetTxAvailable() < size)
+    // What is in the buffer goes before what comes later, whatever their rates are.
+    const bool isAhead = m_settings.isPaced && m_sender->GetNUnsent() >= 2 * m_settings.segment;
+    if (isAhead || m_sender->GetTxAvailable() < size)
     {
         return 0;
     }
@@ -432,13 +462,11 @@ TcpPathConnection::TellSent()
 {
     // Whoever is told can close this connection.
     const Ptr<TcpPathConnection> self(this);
-    // What is left in the socket's buffer keeps the port busy for a moment more; the next
-    // transfer's first packets come just in time behind the last two.
-    const uint64_t nearlySent = m_written - m_sender->GetNUnsent() + 2 * m_settings.segment;
+    const uint64_t nSent = CountSent();
     std::vector<TransferId> done;
     for (Item& item : m_items)
     {
-        if (!item.isSent && item.written == item.transfer.bytes && item.end <= nearlySent)
+        if (!item.isSent && item.written == item.transfer.bytes && item.end <= nSent)
         {
             item.isSent = true;
             done.push_back(item.transfer.id);
@@ -448,6 +476,7 @@ TcpPathConnection::TellSent()
     {
         UpdateRate();
     }
+    AwaitSent();
     if (!m_ends.hasReceiver)
     {
         ForgetSent();
@@ -455,6 +484,42 @@ TcpPathConnection::TellSent()
     for (const TransferId id : done)
     {
         m_callbacks.sent(id);
+    }
+}
+
+uint64_t
+TcpPathConnection::CountSent() const
+{
+    const uint64_t nGone = m_written - m_sender->GetNUnsent();
+    if (!m_settings.isPaced)
+    {
+        // What is left in the socket's buffer keeps the port busy for a moment more; the next
+        // transfer's first packets come just in time behind the last two.
+        return nGone + 2 * m_settings.segment;
+    }
+    // The port is free when the time of the last segment is over.
+    return m_sender->IsPacing() ? nGone - 1 : nGone;
+}
+
+void
+TcpPathConnection::AwaitSent()
+{
+    uint64_t end = std::numeric_limits<uint64_t>::max();
+    for (const Item& item : m_items)
+    {
+        if (!item.isSent && item.written == item.transfer.bytes)
+        {
+            end = std::min(end, item.end);
+        }
+    }
+    // No acknowledgement tells when; what waits for one is looked at when that comes.
+    if (m_settings.isPaced && end <= m_written && m_sender->IsSending())
+    {
+        const uint64_t nGone = m_written - m_sender->GetNUnsent();
+        m_telling.Cancel();
+        m_telling = Simulator::Schedule(m_sender->FindPacedTime(std::max(end, nGone) - nGone),
+                                        &TcpPathConnection::TellSent,
+                                        this);
     }
 }
 
@@ -604,6 +669,7 @@ TcpPathConnection::Release()
 {
     m_isOpen = false;
     m_writing.Cancel();
+    m_telling.Cancel();
     m_items.clear();
     m_stream.clear();
     m_callbacks.ready = Callback<void>();

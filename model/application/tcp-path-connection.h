@@ -51,6 +51,18 @@ class PacedTcpSocket : public TcpSocketBase
     /// @return bytes that were written and have not been sent yet
     uint32_t GetNUnsent() const;
 
+    /// @return whether the time that the last segment takes at the pacing rate is not over
+    bool IsPacing() const;
+
+    /// @return whether more is sent, if there is more, without waiting for an acknowledgement
+    bool IsSending() const;
+
+    /**
+     * @param bytes the next ones that were written and have not been sent yet
+     * @return how long they take at the pacing rate, after what was sent last
+     */
+    Time FindPacedTime(uint32_t bytes) const;
+
   protected:
     uint32_t SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
 };
@@ -185,6 +197,10 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();
+    /// @return how many bytes of the stream count as sent
+    uint64_t CountSent() const;
+    /// Look again when the next transfer has been sent.
+    void AwaitSent();
     void ForgetSent();
     double FindServedTime() const;
     void UpdateRate();
@@ -209,6 +225,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     Ptr<PacedTcpSocket> m_sender; //!< at the sender
     Ptr<Socket> m_receiver;       //!< at the receiver
     EventId m_writing;            //!< writes what has come
+    EventId m_telling;            //!< looks whether a transfer has been sent
     bool m_isOpen{false};         //!< whether data can be written
 };
 
