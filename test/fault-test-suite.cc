@@ -325,7 +325,7 @@ class NeedsTestCase : public DataCentreTestCase
     {
         GroupOptions pair;
         pair.servers = "0,1";
-        const auto result = Run("torus:3", pair, {"0-1@3us,4us"});
+        const auto result = Run("line", pair, {"0-1@3us,4us"});
         NS_TEST_EXPECT_MSG_EQ(result.failure, "", "all of the first round is aborted");
         NS_TEST_EXPECT_MSG_EQ(result.rounds, 3, "and its plan begins again");
         NS_TEST_EXPECT_MSG_EQ(result.nReplans, 1, "which counts");
