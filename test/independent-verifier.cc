@@ -111,6 +111,12 @@ class FilePlayer
     }
 
   private:
+    static std::set<uint64_t> ReadSet(const Json& groups, const char* key, uint64_t chunk)
+    {
+        const Numbers set = groups["sets"].at(groups[key][chunk].get<uint64_t>()).get<Numbers>();
+        return {set.begin(), set.end()};
+    }
+
     void ReadMembers(const Json& file)
     {
         std::set<uint64_t> all;
@@ -132,8 +138,8 @@ class FilePlayer
                "not as many sets as chunks");
         for (uint64_t chunk = 0; chunk < m_roots.size(); ++chunk)
         {
-            m_givers[chunk] = groups["sets"].at(groups["contributors"][chunk].get<uint64_t>());
-            m_takers[chunk] = groups["sets"].at(groups["receivers"][chunk].get<uint64_t>());
+            m_givers[chunk] = ReadSet(groups, "contributors", chunk);
+            m_takers[chunk] = ReadSet(groups, "receivers", chunk);
         }
     }
 
