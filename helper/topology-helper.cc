@@ -90,26 +90,29 @@ MakeLightFactory()
  * that follow each other overlap by the difference of their delays.
  *
  * @param topology the network
- * @param link one of its links
  * @param mtu largest packet
- * @return bytes that its queues should hold
+ * @return for how many seconds of sending a queue should hold packets
  */
+double
+ComputeQueueSeconds(const Topology& topology, uint32_t mtu)
+{
+    constexpr double SLOW_PACKETS = 4;
+    double seconds = 0;
+    int64_t longestNs = 0;
+    for (const Link& link : topology.GetLinks())
+    {
+        seconds = std::max(seconds, SLOW_PACKETS * 8 * mtu / link.rateBps);
+        longestNs = std::max(longestNs, link.delayNs);
+    }
+    return seconds + 2e-9 * longestNs;
+}
+
+/// @return bytes that a link's queues should hold @param seconds see ComputeQueueSeconds
 uint64_t
-ComputeQueueBytes(const Topology& topology, const Link& link, uint32_t mtu)
+ComputeQueueBytes(const Link& link, double seconds, uint32_t mtu)
 {
     constexpr double LEAST_PACKETS = 100;
-    constexpr double SLOW_PACKETS = 4;
     constexpr double MOST_BYTES = 64 << 20; // as the shared buffers of large switches
-    const auto& links = topology.GetLinks();
-    const uint64_t slowestBps =
-        std::min_element(links.begin(), links.end(), [](const Link& a, const Link& b) {
-            return a.rateBps < b.rateBps;
-        })->rateBps;
-    const uint64_t longestNs =
-        std::max_element(links.begin(), links.end(), [](const Link& a, const Link& b) {
-            return a.delayNs < b.delayNs;
-        })->delayNs;
-    const double seconds = SLOW_PACKETS * 8 * mtu / slowestBps + 2e-9 * longestNs;
     const double least = LEAST_PACKETS * mtu;
     return std::llround(std::clamp(seconds * link.rateBps / 8, least, std::max(least, MOST_BYTES)));
 }
@@ -297,8 +300,15 @@ TopologyHelper::CreateNodes()
 void
 TopologyHelper::CreateLinks()
 {
+    UintegerValue mtu;
+    m_lightDevice.Create()->GetAttribute("Mtu", mtu);
+    const double seconds = ComputeQueueSeconds(m_topology, mtu.Get());
     for (const auto& link : m_topology.GetLinks())
     {
+        if (!m_hasOwnQueue)
+        {
+            SetQueueBytes(ComputeQueueBytes(link, seconds, mtu.Get()));
+        }
         CreateLink(link);
     }
 }
@@ -310,10 +320,6 @@ TopologyHelper::CreateLink(const Link& link)
     const auto b = m_nodes.Get(link.b);
     m_pointToPoint.SetDeviceAttribute("DataRate", DataRateValue(DataRate(link.rateBps)));
     m_pointToPoint.SetChannelAttribute("Delay", TimeValue(NanoSeconds(link.delayNs)));
-    if (!m_hasOwnQueue)
-    {
-        FitQueue(link);
-    }
     const auto devices = m_isLight ? CreateLightLink(a, b, link) : m_pointToPoint.Install(a, b);
     for (uint32_t end = 0; end < devices.GetN(); ++end)
     {
@@ -331,12 +337,9 @@ TopologyHelper::CreateLink(const Link& link)
 }
 
 void
-TopologyHelper::FitQueue(const Link& link)
+TopologyHelper::SetQueueBytes(uint64_t bytes)
 {
-    UintegerValue mtu;
-    m_lightDevice.Create()->GetAttribute("Mtu", mtu);
-    const QueueSizeValue size(
-        QueueSize(QueueSizeUnit::BYTES, ComputeQueueBytes(m_topology, link, mtu.Get())));
+    const QueueSizeValue size(QueueSize(QueueSizeUnit::BYTES, bytes));
     m_queue.Set("MaxSize", size);
     m_pointToPoint.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", size);
 }

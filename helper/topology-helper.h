@@ -228,8 +228,8 @@ class TopologyHelper
                        const std::array<Ptr<ArrivalOrder>, 2>& orders) const;
     /// Install IPv4 with pinned paths on all nodes.
     void InstallStack();
-    /// Give the next link queues that hold what can come together there.
-    void FitQueue(const Link& link);
+    /// Set what the queues of the next link hold.
+    void SetQueueBytes(uint64_t bytes);
     /// Give every device an interface and an address.
     void AssignAddresses();
     /**
