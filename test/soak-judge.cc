@@ -145,6 +145,35 @@ SoakJudge::FindIslands(const Topology& topology,
     return island;
 }
 
+std::pair<std::set<NodeId>, std::set<NodeId>>
+SoakJudge::FindSides(const Topology& topology,
+                     const Collective& collective,
+                     const std::vector<Holding>& holdings,
+                     ChunkId chunk)
+{
+    std::set<NodeId> wanting;
+    std::set<NodeId> having;
+    for (const NodeId server : GetServers(topology, collective, collective.receivers, chunk))
+    {
+        if (!holdings[server].hasSum)
+        {
+            wanting.insert(server);
+        }
+    }
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        if (holdings[server].hasSum)
+        {
+            having.insert(server);
+        }
+        else if (!holdings[collective.roots[chunk]].hasSum && !holdings[server].parts.empty())
+        {
+            wanting.insert(server);
+        }
+    }
+    return {wanting, having};
+}
+
 std::vector<SoakJudge::Pair>
 SoakJudge::FindUnmet(const Topology& topology,
                      const Collective& collective,
@@ -161,27 +190,7 @@ SoakJudge::FindUnmet(const Topology& topology,
             return TakesPart(topology, collective, chunk, s);
         });
         const NodeId root = collective.roots[chunk];
-        std::set<NodeId> wanting;
-        std::set<NodeId> having;
-        for (const NodeId server : GetServers(topology, collective, collective.receivers, chunk))
-        {
-            if (!holdings[chunk][server].hasSum)
-            {
-                wanting.insert(server);
-            }
-        }
-        for (NodeId server = 0; server < topology.GetNServers(); ++server)
-        {
-            const Holding& holding = holdings[chunk][server];
-            if (holding.hasSum)
-            {
-                having.insert(server);
-            }
-            else if (!holdings[chunk][root].hasSum && !holding.parts.empty())
-            {
-                wanting.insert(server);
-            }
-        }
+        auto [wanting, having] = FindSides(topology, collective, holdings[chunk], chunk);
         busy.insert(wanting.begin(), wanting.end());
         if (having.empty())
         {

@@ -77,6 +77,12 @@ class SoakJudge
     static std::vector<uint32_t> FindIslands(const Topology& topology,
                                              const IsUp& isUp,
                                              const std::function<bool(NodeId)>& mayPass);
+    /// @return who wants something of a chunk, and who has its sum
+    static std::pair<std::set<NodeId>, std::set<NodeId>> FindSides(
+        const Topology& topology,
+        const Collective& collective,
+        const std::vector<Holding>& holdings,
+        ChunkId chunk);
     static std::vector<Pair> FindUnmet(const Topology& topology,
                                        const Collective& collective,
                                        const Holdings& holdings,

@@ -161,8 +161,10 @@ class CutOffFinder
         const uint32_t main = islands.FindMain(concerned);
         for (const NodeId server : concerned)
         {
-            const bool isCutOff =
-                isSupplied[main] ? !isServed(server) : islands.Get(server) != main;
+            const bool isOutside = islands.Get(server) != main && needs.hasSum.Test(server, chunk);
+            const bool isCutOff = !isSupplied[main] && islands.Get(server) == main
+                                      ? false
+                                      : !isServed(server) || (!isSupplied[main] && isOutside);
             m_isCutOff[server] = m_isCutOff[server] || isCutOff;
         }
     }
