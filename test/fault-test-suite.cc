@@ -114,7 +114,7 @@ class BadFaultOptionsTestCase : public TestCase
                                   "",
                                   "--fail=" << text);
         }
-        for (const std::string text : {"1", "x,1", "1,x", "99,1"})
+        for (const std::string text : {"1", "x,1", "1,x", "99,1", "0,1"})
         {
             FaultOptions options;
             options.failRandom = text;
@@ -122,7 +122,8 @@ class BadFaultOptionsTestCase : public TestCase
                                   "",
                                   "--fail-random=" << text);
         }
-        for (const std::string text : {"0-4", "0-1:2", "0-4:0.5", "0-4:x", "0-4:"})
+        for (const std::string text :
+             {"0-4", "0-1:2", "0-4:0.5", "0-4:1", "0-4:1e11", "0-4:x", "0-4:"})
         {
             FaultOptions options;
             options.slow = {text};

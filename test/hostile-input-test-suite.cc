@@ -229,9 +229,11 @@ class LongWordTestCase : public TestCase
     {
         const std::string message = Refuse(parser, text);
         NS_TEST_EXPECT_MSG_EQ(FindBadManners(parser, message), "", message.substr(0, 400));
-        // Some name all keys, columns or models that there are.
+        // Some name all keys, columns, models or schedulers that there are.
         const bool isList = message.find("unknown key") != std::string::npos ||
                             message.find("column") != std::string::npos ||
+                            message.find("one of the keys") != std::string::npos ||
+                            message.find("or the TypeId name of") != std::string::npos ||
                             message.find(": model ") != std::string::npos;
         NS_TEST_EXPECT_MSG_EQ((message.size() <= 300 || isList),
                               true,

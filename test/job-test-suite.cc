@@ -413,9 +413,9 @@ class RandomJobsTestCase : public TestCase
             Defaults defaults("raw", SYNCS[random() % SYNCS.size()]);
             defaults.bytes = 1 << 16;
             const Topology topology = DrawNetwork(i, 12);
+            const uint32_t nFaults = random() % std::min(4U, topology.GetNLinks());
             defaults.run.faults.failRandom =
-                std::to_string(random() % std::min(4U, topology.GetNLinks())) + "," +
-                std::to_string(i);
+                nFaults == 0 ? "" : std::to_string(nFaults) + "," + std::to_string(i);
             std::vector<std::string> texts;
             for (uint64_t nJobs = 1 + random() % 3; nJobs > 0; --nJobs)
             {
