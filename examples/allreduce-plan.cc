@@ -32,6 +32,7 @@
 #include "ns3/round-hash.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/topology-metrics.h"
 
 #include <chrono>
 #include <fstream>

@@ -122,15 +122,6 @@ ChoosesByBytes(const Topology& topology, const PlanOptions& options)
            (options.chunksPerServer == "ports-or-auto" && AreRatesMixed(topology));
 }
 
-bool
-AreRatesMixed(const Topology& topology)
-{
-    const std::vector<Link>& links = topology.GetLinks();
-    return std::any_of(links.begin(), links.end(), [&](const Link& link) {
-        return link.rateBps != links.front().rateBps;
-    });
-}
-
 Collective
 MakeCollective(const Topology& topology, const PlanOptions& options)
 {

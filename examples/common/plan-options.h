@@ -66,12 +66,6 @@ void ExcludePlanning(const ProgramOptions& parser, const std::string& name);
 
 /**
  * @param topology a network
- * @return whether some of its links are faster than others
- */
-bool AreRatesMixed(const Topology& topology);
-
-/**
- * @param topology a network
  * @param options what was asked for
  * @return whether a run has as many chunks as are predicted to be fastest for its bytes: with
  * "auto", and where links are of mixed speed with "ports-or-auto"

@@ -5,6 +5,7 @@
 #include "workload-dispatcher.h"
 
 #include "ns3/log.h"
+#include "ns3/topology-metrics.h"
 #include "ns3/workload-rates.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ WorkloadDispatcher::WorkloadDispatcher(const Topology& topology, bool grantsAtOn
     : m_topology(topology),
       m_grantsAtOnce(grantsAtOnce),
       m_ports(topology.GetNDirectedLinks()),
-      m_inner(topology.GetNDirectedLinks())
+      m_inner(grantsAtOnce && AreRatesMixed(topology) ? topology.GetNDirectedLinks() : 0)
 {
 }
 
@@ -190,7 +191,7 @@ void
 WorkloadDispatcher::ForEachInnerLink(uint32_t index, Call call) const
 {
     const NodeRange path = Get(index).path;
-    for (std::size_t hop = 1; hop + 2 < path.size(); ++hop)
+    for (std::size_t hop = 1; !m_inner.empty() && hop + 2 < path.size(); ++hop)
     {
         call(*m_topology.FindDirectedLink(path[hop], path[hop + 1]));
     }
@@ -199,10 +200,6 @@ WorkloadDispatcher::ForEachInnerLink(uint32_t index, Call call) const
 bool
 WorkloadDispatcher::IsWayFree(uint32_t index)
 {
-    if (!m_grantsAtOnce)
-    {
-        return true; // Grants are messages, and none tells what others send between switches.
-    }
     bool isFree = true;
     ForEachInnerLink(index, [&](DirectedLinkId id) {
         if (isFree &&

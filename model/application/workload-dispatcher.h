@@ -28,9 +28,10 @@ namespace ns3::allreduce
  * its turn at the port where it comes in, as rendezvous protocols do. Without this servers that
  * are ahead would crowd the ports of those that are behind. A sender begins when the grant is there
  * and it is the workload's turn at the port where it goes out. A direct link has one queue, the
- * receiver's. Links in the middle of a path have no queue: a workload that lacks nothing else
- * begins when those that have begun leave it its rate on them. Otherwise workloads of different
- * rounds, each at a rate that its own round leaves it, would fill the queues between switches.
+ * receiver's. Links in the middle of a path have no queue. Where links differ in their rates, a
+ * workload that lacks nothing else begins when those that have begun leave it its rate on them:
+ * fast ports would fill the queues of slow links between switches. It begins at once where all
+ * links are equally fast, and where grants are messages, since none tells what others send there.
  *
  * A workload waits until all workloads of its chunk that come to its sender in earlier rounds have
  * landed. A reduce that has arrived lands, that is, is merged into what its receiver holds, when
@@ -221,7 +222,7 @@ class WorkloadDispatcher
     std::vector<WorkloadList> m_rounds;      //!< the rounds
     std::vector<Entry> m_entries;            //!< by index
     std::vector<PortQueue> m_ports;          //!< by directed link
-    std::vector<InnerLink> m_inner;          //!< by directed link
+    std::vector<InnerLink> m_inner;          //!< by directed link; empty: nobody waits for them
     std::vector<DirectedLinkId> m_usedPorts; //!< those that any workload takes, ascending
     std::vector<RoundCount> m_counts;        //!< by round
     std::deque<uint32_t> m_grants;           //!< what FindGrant is to return

@@ -44,6 +44,15 @@ ComputeMeanPorts(const Topology& topology)
     return std::max<uint64_t>(1, (nPorts + nServers / 2) / nServers);
 }
 
+bool
+AreRatesMixed(const Topology& topology)
+{
+    const std::vector<Link>& links = topology.GetLinks();
+    return std::any_of(links.begin(), links.end(), [&](const Link& link) {
+        return link.rateBps != links.front().rateBps;
+    });
+}
+
 Path
 FindShortestPath(const Topology& topology, NodeId from, NodeId to)
 {

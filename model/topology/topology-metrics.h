@@ -45,6 +45,14 @@ uint32_t ComputeMeanPorts(const Topology& topology);
 /**
  * @ingroup allreduce
  *
+ * @param topology a network
+ * @return whether some of its links are faster than others
+ */
+bool AreRatesMixed(const Topology& topology);
+
+/**
+ * @ingroup allreduce
+ *
  * @param topology the network
  * @param from a node
  * @param to another node
