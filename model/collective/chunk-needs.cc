@@ -161,10 +161,9 @@ class CutOffFinder
         const uint32_t main = islands.FindMain(concerned);
         for (const NodeId server : concerned)
         {
-            const bool isOutside = islands.Get(server) != main && needs.hasSum.Test(server, chunk);
-            const bool isCutOff = !isSupplied[main] && islands.Get(server) == main
-                                      ? false
-                                      : !isServed(server) || (!isSupplied[main] && isOutside);
+            // Where most are without the sum, those that have it are cut off from them.
+            const bool isMissed = !isSupplied[main] && needs.hasSum.Test(server, chunk);
+            const bool isCutOff = islands.Get(server) != main && (!isServed(server) || isMissed);
             m_isCutOff[server] = m_isCutOff[server] || isCutOff;
         }
     }
