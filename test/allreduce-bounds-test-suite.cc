@@ -439,6 +439,44 @@ class RoundRoutes
 };
 
 /**
+ * Search breadth-first, round by round.
+ *
+ * @param start the first state
+ * @param end the last one
+ * @param limit rounds that are too many
+ * @param next where tryRounds puts the states that a round can lead to
+ * @param tryRounds tries all rounds from a state
+ * @return the least number of rounds, or the limit if it is not less than that
+ */
+template <typename State, typename Try>
+uint64_t
+CountLeastRounds(const State& start,
+                 const State& end,
+                 uint64_t limit,
+                 std::set<State>& next,
+                 const Try& tryRounds)
+{
+    std::set<State> seen{start};
+    next = {start};
+    for (uint64_t round = 1; round < limit; ++round)
+    {
+        for (const State& state : std::exchange(next, {}))
+        {
+            tryRounds(state);
+        }
+        if (next.count(end))
+        {
+            return round;
+        }
+        for (auto it = next.begin(); it != next.end();)
+        {
+            it = seen.insert(*it).second ? std::next(it) : next.erase(it);
+        }
+    }
+    return limit;
+}
+
+/**
  * Finds the least rounds of an AllReduce without roots by breadth-first search. A chunk's state is,
  * for each server, whose contributions it has heard of. A message brings all that its sender has
  * heard of before the round, as if sums could be taken apart: no algorithm can do better.
@@ -463,27 +501,12 @@ class GossipSearch
             start.push_back(1U << i % m_nServers);
         }
         const State end(start.size(), all);
-        std::set<State> seen{start};
-        m_next = {start};
-        for (uint64_t round = 1; round < limit; ++round)
-        {
-            for (const State& state : std::exchange(m_next, {}))
-            {
-                m_before = state;
-                m_after = state;
-                m_routes.Clear();
-                ChooseMessages(0);
-            }
-            if (m_next.count(end))
-            {
-                return round;
-            }
-            for (auto it = m_next.begin(); it != m_next.end();)
-            {
-                it = seen.insert(*it).second ? std::next(it) : m_next.erase(it);
-            }
-        }
-        return limit;
+        return CountLeastRounds(start, end, limit, m_next, [this](const State& state) {
+            m_before = state;
+            m_after = state;
+            m_routes.Clear();
+            ChooseMessages(0);
+        });
     }
 
   private:
@@ -560,28 +583,12 @@ class ExhaustiveSearch
     {
         const State start(m_roots.size(), {false, m_all});
         const State end(m_roots.size(), {true, m_all});
-        std::set<State> seen{start};
-        m_next = {start};
-        for (uint64_t round = 1; round < limit; ++round)
-        {
-            const std::set<State> current = std::exchange(m_next, {});
-            for (const State& state : current)
-            {
-                m_stayed = state;
-                m_arrived.assign(m_roots.size(), 0);
-                m_routes.Clear();
-                ChooseWorkloads(0, 0);
-            }
-            if (m_next.count(end))
-            {
-                return round;
-            }
-            for (auto it = m_next.begin(); it != m_next.end();)
-            {
-                it = seen.insert(*it).second ? std::next(it) : m_next.erase(it);
-            }
-        }
-        return limit;
+        return CountLeastRounds(start, end, limit, m_next, [this](const State& state) {
+            m_stayed = state;
+            m_arrived.assign(m_roots.size(), 0);
+            m_routes.Clear();
+            ChooseWorkloads(0, 0);
+        });
     }
 
   private:
