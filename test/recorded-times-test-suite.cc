@@ -92,9 +92,9 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "dcell:4,1", "barrier", 553046},
     {"tcp", "dcell:4,1", "dependency", 332447},
     {"tcp", "fattree:4", "barrier", 6153059},
-    {"tcp", "fattree:4", "dependency", 1843285},
+    {"tcp", "fattree:4", "dependency", 1820740},
     {"tcp", "jellyfish:10,3,2", "barrier", 3699600},
-    {"tcp", "jellyfish:10,3,2", "dependency", 1402063},
+    {"tcp", "jellyfish:10,3,2", "dependency", 1137124},
     {"tcp", "torus:4x4", "barrier", 257951},
     {"tcp", "torus:4x4", "dependency", 246874},
     {"tcp", "bcube:4,1", "messages", 1171855},
@@ -105,8 +105,8 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "bcube:4,1", "small frames", 449310},
     {"tcp", "bcube:4,1", "no delay", 536643},
     {"tcp", "bcube:4,1", "two iterations", 583551},
-    {"tcp", "fattree:4", "loss", 3735705431},
-    {"tcp", "fattree:4", "grants", 2764497},
+    {"tcp", "fattree:4", "loss", 4256319600},
+    {"tcp", "fattree:4", "grants", 2848693},
 };
 
 /// What a run can have besides packets.

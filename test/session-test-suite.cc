@@ -215,7 +215,7 @@ class IdealAfterFailureTestCase : public DataCentreTestCase
         RunOptions options = MakeOptions("raw", "barrier");
         const auto unbroken = RunExperiment(experiment, options);
         NS_TEST_EXPECT_MSG_EQ(unbroken.downLinks, "", "nothing broke");
-        options.faults.fail = {"0-4@100us", "1-4@100us,1us"};
+        options.faults.fail = {"0-4@100us", "1-4@100us,200us"};
         const auto broken = RunExperiment(experiment, options);
         NS_TEST_EXPECT_MSG_EQ(broken.failure, "", "one way is left");
         NS_TEST_EXPECT_MSG_EQ(broken.downLinks, "0-4", "the other link was mended");

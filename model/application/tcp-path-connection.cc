@@ -516,10 +516,10 @@ TcpPathConnection::AwaitSent()
     if (m_settings.isPaced && end <= m_written && m_sender->IsSending())
     {
         const uint64_t nGone = m_written - m_sender->GetNUnsent();
+        const Time wait = m_sender->FindPacedTime(std::max(end, nGone) - nGone);
         m_telling.Cancel();
-        m_telling = Simulator::Schedule(m_sender->FindPacedTime(std::max(end, nGone) - nGone),
-                                        &TcpPathConnection::TellSent,
-                                        this);
+        // On fast links that is less than a tick, in which the socket would not have sent.
+        m_telling = Simulator::Schedule(Max(wait, TimeStep(1)), &TcpPathConnection::TellSent, this);
     }
 }
 
