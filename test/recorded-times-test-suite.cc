@@ -92,13 +92,13 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "dcell:4,1", "barrier", 553046},
     {"tcp", "dcell:4,1", "dependency", 332447},
     {"tcp", "fattree:4", "barrier", 6153059},
-    {"tcp", "fattree:4", "dependency", 1820740},
+    {"tcp", "fattree:4", "dependency", 1820746},
     {"tcp", "jellyfish:10,3,2", "barrier", 3699600},
     {"tcp", "jellyfish:10,3,2", "dependency", 1137124},
     {"tcp", "torus:4x4", "barrier", 257951},
     {"tcp", "torus:4x4", "dependency", 246874},
     {"tcp", "bcube:4,1", "messages", 1171855},
-    {"tcp", "bcube:4,1", "grants", 595280},
+    {"tcp", "bcube:4,1", "grants", 595282},
     {"tcp", "bcube:4,1", "loss", 161456491},
     {"tcp", "bcube:4,1", "slow", 1308750},
     {"tcp", "bcube:4,1", "background", 1705000},
@@ -106,7 +106,7 @@ const std::vector<Recording> RECORDINGS = {
     {"tcp", "bcube:4,1", "no delay", 536643},
     {"tcp", "bcube:4,1", "two iterations", 583551},
     {"tcp", "fattree:4", "loss", 4256319600},
-    {"tcp", "fattree:4", "grants", 2848693},
+    {"tcp", "fattree:4", "grants", 2848699},
 };
 
 /// What a run can have besides packets.

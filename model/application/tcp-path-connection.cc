@@ -131,6 +131,12 @@ PacedTcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool with
     return TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
 }
 
+uint32_t
+PacedTcpSocket::GetNNeverSent() const
+{
+    return m_txBuffer->SizeFromSequence(m_tcb->m_highTxMark);
+}
+
 bool
 PacedTcpSocket::IsPacing() const
 {
@@ -439,7 +445,7 @@ TcpPathConnection::WriteSome(Item& item)
     const uint64_t left = item.transfer.bytes - item.written;
     const uint32_t size = std::min<uint64_t>(left, m_settings.segment);
     // What is in the buffer goes before what comes later, whatever their rates are.
-    const bool isAhead = m_settings.isPaced && m_sender->GetNUnsent() >= 2 * m_settings.segment;
+    const bool isAhead = m_settings.isPaced && m_sender->GetNNeverSent() >= 2 * m_settings.segment;
     if (isAhead || m_sender->GetTxAvailable() < size)
     {
         return 0;

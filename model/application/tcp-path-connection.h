@@ -48,8 +48,11 @@ class PacedTcpSocket : public TcpSocketBase
      */
     void SetPacingRate(uint64_t rateBps);
 
-    /// @return bytes that were written and have not been sent yet
+    /// @return bytes that were written and have not been sent yet, or are to be sent again
     uint32_t GetNUnsent() const;
+
+    /// @return bytes that were written and never sent
+    uint32_t GetNNeverSent() const;
 
     /// @return whether the time that the last segment takes at the pacing rate is not over
     bool IsPacing() const;
