@@ -550,6 +550,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     {
         return 0;
     }
+    ExcludeBesideJobs(parser, GetNLaunched());
     parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
@@ -562,7 +563,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     options.run.Check();
     options.run.CheckAttributes(parser.GetAttributeClasses());
     const std::vector<JobOptions> jobs = ParseJobs(options.jobs, options.plan, options.run, bytes);
-    CheckBesideJobs(parser, jobs, GetNLaunched());
+    CheckBesideJobs(parser, jobs);
     if (jobs.empty())
     {
         CheckSchedulers(options.plan);

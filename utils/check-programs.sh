@@ -240,17 +240,17 @@ check_chakra()
     check "chakra: fewer bytes than chunks" refuses 'schedule of 8 chunks: .* at least one byte' $plan \
         --topology=bcube:2,1 --scheduler=ring --chakra-out=tiny --bytes=7
     write_trace layers.et 0
-    check "chakra: three layers" prints '^bcube:2,1 +greedy +total +600000B .* 0\.003700 +0\.[0-9]+ +yes +- +0$' $run \
+    check "chakra: three layers" prints '^bcube:2,1 +greedy +total +600kB .* 0\.003700 +0\.[0-9]+ +[0-9]+ +0 +yes +- +0$' $run \
         --topology=bcube:2,1 --chakra-in=layers.et
     check "chakra: not for groups" refuses 'groups' $run --topology=bcube:2,1 --chakra-in=layers.et --groups='0,1;2,3'
     check "chakra: their sums" prints '"data_verified": ?true' $run --topology=bcube:2,1 --chakra-in=layers.et \
         --transport=raw --verify-data --format=json
     check "chakra: a fault after the end" warns 'warning: 1 of the faults were to come after the end' $run \
         --topology=bcube:2,1 --chakra-in=layers.et --transport=raw --fail=0-4@1s
-    check "chakra: the second layer is ready" prints 'gradient 2 +200000B +0\.002500 ' $run --topology=bcube:2,1 \
+    check "chakra: the second layer is ready" prints 'gradient 2 +200kB +0\.002500 ' $run --topology=bcube:2,1 \
         --chakra-in=layers.et --transport=raw
     for server in 0 1 2 3; do cp layers.et "layers.$server.et"; done
-    check "chakra: a trace of each server" prints 'gradient 1 +100000B ' $run --topology=bcube:2,1 --chakra-in=layers
+    check "chakra: a trace of each server" prints 'gradient 1 +100kB ' $run --topology=bcube:2,1 --chakra-in=layers
     check "chakra: one is missing" refuses '--chakra-in: file layers.4.et: cannot be opened' $run --chakra-in=layers
     "$bin/$plan" --topology=bcube:2,1 --scheduler=ring --schedule-out=ring.schedule >chakra.log
     check "chakra: a schedule from a file" prints 'ring.schedule +total' $run --schedule-in=ring.schedule \

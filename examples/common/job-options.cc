@@ -178,7 +178,7 @@ ParseJobs(const std::vector<std::string>& texts,
 }
 
 void
-CheckBesideJobs(const ProgramOptions& parser, const std::vector<JobOptions>& jobs, uint32_t nRanks)
+ExcludeBesideJobs(const ProgramOptions& parser, uint32_t nRanks)
 {
     parser.Exclude(
         "job",
@@ -187,6 +187,11 @@ CheckBesideJobs(const ProgramOptions& parser, const std::vector<JobOptions>& job
     {
         FailInput("--job: not possible in ", nRanks, " processes, which run one AllReduce");
     }
+}
+
+void
+CheckBesideJobs(const ProgramOptions& parser, const std::vector<JobOptions>& jobs)
+{
     for (const Key& key : KEYS)
     {
         if (parser.IsGiven("job") && parser.IsGiven(key.name) && !TakesAny(jobs, key.name))

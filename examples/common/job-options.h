@@ -51,16 +51,22 @@ std::vector<JobOptions> ParseJobs(const std::vector<std::string>& texts,
                                   uint64_t bytes);
 
 /**
- * Refuse what would have no effect beside --job, or is not possible there.
+ * Refuse what is not possible beside --job.
  *
  * @param parser the program's options, after Parse
- * @param jobs the jobs, as ParseJobs returned them
  * @param nRanks processes that simulate together
  * @throws InputError that names the option
  */
-void CheckBesideJobs(const ProgramOptions& parser,
-                     const std::vector<JobOptions>& jobs,
-                     uint32_t nRanks);
+void ExcludeBesideJobs(const ProgramOptions& parser, uint32_t nRanks);
+
+/**
+ * Refuse options that every job overrides.
+ *
+ * @param parser the program's options, after Parse
+ * @param jobs the jobs, as ParseJobs returned them
+ * @throws InputError that names the option
+ */
+void CheckBesideJobs(const ProgramOptions& parser, const std::vector<JobOptions>& jobs);
 
 /**
  * Do something for a job; what is wrong with what the user gave then has the job's name.

@@ -241,7 +241,8 @@ ResultWriter::MakeGnuplotLabel() const
     std::string label;
     for (const TextColumn& text : m_texts)
     {
-        if (!text.isSame || areAllSame)
+        const bool isName = text.key != "bottleneck"; // which follows from the network
+        if (isName && (!text.isSame || areAllSame))
         {
             label += (label.empty() ? "" : ".\" \".") + ("strcol(\"" + text.key + "\")");
         }

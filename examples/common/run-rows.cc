@@ -109,6 +109,24 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     }
 }
 
+/// Say of a run that ended with broken links which network its ideal is of.
+void
+TellDownLinks(const std::string& program, const nlohmann::ordered_json& row)
+{
+    if (!row.contains("down_links") || row.contains("job"))
+    {
+        return;
+    }
+    const auto& known = row["known_ideal_s"];
+    std::cerr << program << ": note: ideal and prediction are of the network with all its links";
+    if (!known.is_null())
+    {
+        std::cerr << "; without " << row["down_links"].get<std::string>() << ", the ideal is "
+                  << known.get<double>() << " s";
+    }
+    std::cerr << std::endl;
+}
+
 } // namespace
 
 std::vector<ResultWriter::Column>
@@ -135,9 +153,9 @@ GetRunColumns()
             {"data_verified", "data", 4},
             {"replans", "replans", 7},
             {"replanned_by", "replanned by", 12},
+            {"bottleneck", "bottleneck", 10},
             {"events", "events", 9},
-            {"wall_s", "wall s", 7, 2},
-            {"bottleneck", "bottleneck", 10}};
+            {"wall_s", "wall s", 7, 2}};
 }
 
 std::vector<ResultWriter::Column>
@@ -162,8 +180,8 @@ GetCompareColumns()
             {"verified", "verified", 8},
             {"data_verified", "data", 4},
             {"replanned_by", "replanned by", 12},
-            {"wall_s", "wall s", 6, 1},
-            {"bottleneck", "bottleneck", 10}};
+            {"bottleneck", "bottleneck", 10},
+            {"wall_s", "wall s", 6, 1}};
 }
 
 nlohmann::ordered_json
@@ -291,23 +309,11 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
                      "file, and schedulers plan for it"
                   << std::endl;
     }
-    if (row.contains("down_links"))
-    {
-        std::cerr << program << ": note: ideal and prediction are of the network with all its "
-                  << "links; without " << row["down_links"].get<std::string>() << ", the ideal is ";
-        if (row["known_ideal_s"].is_null())
-        {
-            std::cerr << "not known" << std::endl;
-        }
-        else
-        {
-            std::cerr << row["known_ideal_s"].get<double>() << " s" << std::endl;
-        }
-    }
     const auto failure = row.find("failure");
     if (failure == row.end())
     {
         WarnOfDrops(program, row);
+        TellDownLinks(program, row);
         return true;
     }
     const std::string job = row.contains("job") ? row["job"].get<std::string>() + " " : "";

@@ -168,10 +168,11 @@ ReadOptionList(const std::string& text)
     parser.Add("bytes", bytes, "");
     parser.Add("job", texts, '\n', GetJobGrammar());
     parser.Parse(argv.size(), argv.data());
+    ExcludeBesideJobs(parser, 1);
     ParseFormat(plan.format);
     run.Check();
     const auto jobs = ParseJobs(texts, plan, run, ParseSize(bytes, "--bytes"));
-    CheckBesideJobs(parser, jobs, 1);
+    CheckBesideJobs(parser, jobs);
     if (jobs.empty())
     {
         CheckSchedulers(plan);
