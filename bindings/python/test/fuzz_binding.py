@@ -121,6 +121,8 @@ def use_schedule():
     plan.flaw(), plan.hash, repr(plan), plan.contributors, plan.rounds, plan.topology.links
     path = folder / "plan.json"
     plan.save(maybe(path))
+    if not path.exists():
+        return  # Junk can be a name, too.
     data = bytearray(path.read_bytes())
     for _ in range(small()):
         data[random.integers(len(data))] = random.integers(256)
