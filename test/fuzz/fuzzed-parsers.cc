@@ -118,6 +118,10 @@ JudgeSchedule(const std::string& text)
     {
         throw std::logic_error("passed, but: " + fault);
     }
+    if (!file.topology.AreServersConnected())
+    {
+        return; // Groups can do without the others, but bounds are of whole networks.
+    }
     const LowerBounds bounds = ComputeLowerBounds(file.topology, collective);
     if (bounds.GetBest().rounds > file.schedule.rounds.size())
     {
