@@ -107,14 +107,39 @@ ComputeQueueSeconds(const Topology& topology, uint32_t mtu)
     return seconds + 2e-9 * longestNs;
 }
 
-/// @return bytes that a link's queues should hold @param seconds see ComputeQueueSeconds
+/// @return by node: bytes that one port of a switch may take of the buffer that its ports share
+std::vector<double>
+ComputeBufferShares(const Topology& topology)
+{
+    // What all ports send in 25 us, as in Tomahawk 5 (165 MB at 51.2 Tb/s), and half of it for a
+    // port while no other has a queue, as dynamic thresholds with a factor of 1 give.
+    constexpr double BUFFER_SECONDS = 25e-6;
+    std::vector<double> shares(topology.GetNNodes());
+    for (const Link& link : topology.GetLinks())
+    {
+        for (const NodeId end : {link.a, link.b})
+        {
+            shares[end] += topology.IsServer(end) ? 0 : BUFFER_SECONDS * link.rateBps / 8 / 2;
+        }
+    }
+    return shares;
+}
+
+/**
+ * @param link a link
+ * @param seconds see ComputeQueueSeconds
+ * @param share the larger one of its ends: see ComputeBufferShares
+ * @param mtu largest packet
+ * @return bytes that the link's queues should hold
+ */
 uint64_t
-ComputeQueueBytes(const Link& link, double seconds, uint32_t mtu)
+ComputeQueueBytes(const Link& link, double seconds, double share, uint32_t mtu)
 {
     constexpr double LEAST_PACKETS = 100;
     constexpr double MOST_BYTES = 64 << 20; // as the shared buffers of large switches
     const double least = LEAST_PACKETS * mtu;
-    return std::llround(std::clamp(seconds * link.rateBps / 8, least, std::max(least, MOST_BYTES)));
+    const double wanted = std::max(seconds * link.rateBps / 8, share);
+    return std::llround(std::clamp(wanted, least, std::max(least, MOST_BYTES)));
 }
 
 /// @return whether this rank simulates a node
@@ -303,11 +328,13 @@ TopologyHelper::CreateLinks()
     UintegerValue mtu;
     m_lightDevice.Create()->GetAttribute("Mtu", mtu);
     const double seconds = ComputeQueueSeconds(m_topology, mtu.Get());
+    const std::vector<double> shares = ComputeBufferShares(m_topology);
     for (const auto& link : m_topology.GetLinks())
     {
         if (!m_hasOwnQueue)
         {
-            SetQueueBytes(ComputeQueueBytes(link, seconds, mtu.Get()));
+            const double share = std::max(shares[link.a], shares[link.b]);
+            SetQueueBytes(ComputeQueueBytes(link, seconds, share, mtu.Get()));
         }
         CreateLink(link);
     }

@@ -63,9 +63,10 @@ class TopologyHelper
 
     /**
      * Set the queue of every device. Unless this is called, devices have drop-tail queues of bytes
-     * that follow from rates and delays: 100 full packets or, if that is more, what the link sends
-     * while the slowest link of the network sends four and a packet goes over the longest link and
-     * back; at most 64 MiB.
+     * that follow from rates and delays. They hold the most of these, up to 64 MiB: 100 full
+     * packets; what the link sends while the slowest link of the network sends four and a packet
+     * goes over the longest link and back; and half of the buffer of a switch at its end, which
+     * holds what all ports of the switch send in 25 us.
      *
      * @tparam Ts types of the attributes
      * @param type the queue's type, for example "ns3::DropTailQueue"

@@ -7,17 +7,42 @@
 
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/test.h"
 
 #include <cstdint>
 #include <functional>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
 class AllReduceState;
+
+/**
+ * @ingroup allreduce-tests
+ * Finds the name of a duration: a member of TestCase before ns-3.42, of TestCase::Duration since.
+ *
+ * @tparam T TestCase
+ */
+template <typename T, typename = void>
+struct Durations
+{
+    static constexpr auto LONG = T::EXTENSIVE; //!< see EXTENSIVE
+};
+
+/// @copydoc Durations
+template <typename T>
+struct Durations<T, std::void_t<typename T::Duration>>
+{
+    static constexpr auto LONG = T::Duration::EXTENSIVE; //!< see EXTENSIVE
+};
+
+/// @ingroup allreduce-tests
+/// For test cases of more than about two seconds: test.py runs them with --fullness=EXTENSIVE.
+inline constexpr auto EXTENSIVE = Durations<TestCase>::LONG;
 
 /// Where the tests' chance comes from: the same numbers on every machine.
 using TestRandom = std::mt19937_64;

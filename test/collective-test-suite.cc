@@ -695,8 +695,8 @@ class CollectiveTestSuite : public TestSuite
         AddTestCase(new RefusalTestCase);
         AddTestCase(new QuickFirstTestCase);
         AddTestCase(new ReferenceTestCase);
-        AddTestCase(new RandomCollectivesTestCase);
-        AddTestCase(new PacketsTestCase);
+        AddTestCase(new RandomCollectivesTestCase, EXTENSIVE);
+        AddTestCase(new PacketsTestCase, EXTENSIVE);
         AddTestCase(new HelperTestCase);
     }
 };

@@ -358,7 +358,7 @@ class FaultTestSuite : public TestSuite
         : TestSuite("allreduce-fault", TestSuite::Type::UNIT)
     {
         AddTestCase(new BadFaultOptionsTestCase);
-        AddTestCase(new CutOffTestCase);
+        AddTestCase(new CutOffTestCase, EXTENSIVE);
         AddTestCase(new OverlappingOutagesTestCase);
         AddTestCase(new NeedsTestCase);
         AddTestCase(new RandomFaultsTestCase("raw", 90));

@@ -435,7 +435,7 @@ class FaultViewTestSuite : public TestSuite
     FaultViewTestSuite()
         : TestSuite("allreduce-fault-view", TestSuite::Type::UNIT)
     {
-        AddTestCase(new FailedLinkViewTestCase);
+        AddTestCase(new FailedLinkViewTestCase, EXTENSIVE);
     }
 };
 

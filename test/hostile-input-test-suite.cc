@@ -244,7 +244,7 @@ class LongWordTestCase : public TestCase
     /// Put long words into the place of each of the first words of a file, and beside it.
     void CheckWords(const FuzzedParser& parser, const std::string& text)
     {
-        constexpr uint32_t MOST_WORDS = 150;
+        constexpr uint32_t MOST_WORDS = 40;
         const auto isOfWord = [](unsigned char c) { return std::isalnum(c) || c == '.'; };
         auto begin = text.begin();
         for (uint32_t i = 0; i < MOST_WORDS; ++i)

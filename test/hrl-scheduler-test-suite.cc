@@ -292,8 +292,8 @@ class HrlSchedulerTestSuite : public TestSuite
     HrlSchedulerTestSuite()
         : TestSuite("allreduce-hrl-scheduler", TestSuite::Type::UNIT)
     {
-        AddTestCase(new HrlSchedulerTestCase);
-        AddTestCase(new ShippedPolicyTestCase);
+        AddTestCase(new HrlSchedulerTestCase, EXTENSIVE);
+        AddTestCase(new ShippedPolicyTestCase, EXTENSIVE);
     }
 };
 

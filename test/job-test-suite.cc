@@ -11,6 +11,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/test.h"
+#include "ns3/topology-builder.h"
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
@@ -131,6 +132,50 @@ class UndisturbedTestCase : public DataCentreTestCase
                                       single.measuredSeconds,
                                       1e-12,
                                       name);
+        }
+    }
+};
+
+/// @brief Two jobs on boxes of GPUs: fast links feed slow ones twice, and nothing is dropped.
+class BoxesTestCase : public DataCentreTestCase
+{
+  public:
+    BoxesTestCase()
+        : DataCentreTestCase("two jobs on boxes of GPUs overflow no queue")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t N_GPUS = 40;
+        constexpr uint32_t GPUS_PER_BOX = 8;
+        constexpr uint32_t N_BOXES = N_GPUS / GPUS_PER_BOX;
+        TopologyBuilder builder("boxes");
+        builder.AddServers(N_GPUS);
+        const NodeId firstBox = builder.AddSwitches(N_BOXES);
+        const NodeId firstSpine = builder.AddSwitches(2);
+        for (NodeId gpu = 0; gpu < N_GPUS; ++gpu)
+        {
+            builder.AddLink(gpu, firstBox + gpu / GPUS_PER_BOX, 3'600'000'000'000);
+        }
+        for (NodeId box = firstBox; box < firstSpine; ++box)
+        {
+            builder.AddLink(box, firstSpine, 400'000'000'000);
+            builder.AddLink(box, firstSpine + 1, 400'000'000'000);
+        }
+        Defaults defaults("raw", "dependency");
+        defaults.run.verifyData = false;
+        defaults.plan.schedulers = {"forest"};
+        defaults.plan.chunksPerServer = "4";
+        defaults.bytes = 20'000'000;
+        const auto jobs =
+            PlanJobs(builder.Build(), defaults.Parse({"servers=0-19", "servers=20-39"}));
+        for (const JobResult& result : RunJobs(jobs, defaults.run))
+        {
+            NS_TEST_EXPECT_MSG_EQ(result.together.failure, "", "runs");
+            NS_TEST_EXPECT_MSG_EQ(result.together.nDropped, 0, "no queue is full");
+            NS_TEST_EXPECT_MSG_LT(*result.GetSlowdown(), 2, "they share the links of box 2");
         }
     }
 };
@@ -469,12 +514,13 @@ class JobTestSuite : public TestSuite
     JobTestSuite()
         : TestSuite("allreduce-jobs", TestSuite::Type::UNIT)
     {
-        AddTestCase(new UndisturbedTestCase);
-        AddTestCase(new ContentionTestCase);
+        AddTestCase(new UndisturbedTestCase, EXTENSIVE);
+        AddTestCase(new ContentionTestCase, EXTENSIVE);
+        AddTestCase(new BoxesTestCase, EXTENSIVE);
         AddTestCase(new OptionsTestCase);
         AddTestCase(new RefusalTestCase);
         AddTestCase(new RowsTestCase);
-        AddTestCase(new FaultTestCase);
+        AddTestCase(new FaultTestCase, EXTENSIVE);
         AddTestCase(new RandomJobsTestCase);
     }
 };

@@ -458,7 +458,7 @@ class LinkPricesTestSuite : public TestSuite
         : TestSuite("allreduce-link-prices", TestSuite::Type::UNIT)
     {
         AddTestCase(new BestPricesTestCase);
-        AddTestCase(new TreePackingTestCase);
+        AddTestCase(new TreePackingTestCase, EXTENSIVE);
         AddTestCase(new PriceCheckerTestCase);
     }
 };

@@ -724,11 +724,11 @@ class QueueSizeTestCase : public TestCase
     void DoRun() override
     {
         Check(MakeStar(2, 1), 0, "900000B"); // 100 packets
-        Check(MakeBoxes(), 0, "1224000B");   // 2.72 us at 450 GB/s
+        Check(MakeBoxes(), 0, "23125000B");  // half of 25 us at 1850 GB/s
         const Link far = MakeLink(1, 2, GBPS, 10'000);
         const Topology mixed("mixed", 2, 1, {MakeLink(0, 2, 1000 * GBPS), far});
         Check(mixed, 0, "38500000B"); // four packets of 72 us and 20 us there and back, at 125 GB/s
-        Check(mixed, 1, "900000B");
+        Check(mixed, 1, "1564063B");  // half of 25 us at 125 + 0.125 GB/s
         RunOptions options;
         options.queue = "1MB";
         NS_TEST_EXPECT_MSG_EQ(*options.GetQueue(), QueueSize("1000000B"), "bytes");
@@ -800,12 +800,12 @@ class MixedSpeedTestSuite : public TestSuite
     {
         AddTestCase(new WorkloadRatesTestCase);
         AddTestCase(new IdealTestCase);
-        AddTestCase(new SharedPathTestCase);
+        AddTestCase(new SharedPathTestCase, EXTENSIVE);
         AddTestCase(new LabelsTestCase);
-        AddTestCase(new RandomNetworksTestCase);
-        AddTestCase(new DependencyPredictionTestCase);
-        AddTestCase(new ChunkChoiceTestCase);
-        AddTestCase(new ControlTestCase);
+        AddTestCase(new RandomNetworksTestCase, EXTENSIVE);
+        AddTestCase(new DependencyPredictionTestCase, EXTENSIVE);
+        AddTestCase(new ChunkChoiceTestCase, EXTENSIVE);
+        AddTestCase(new ControlTestCase, EXTENSIVE);
         AddTestCase(new FastIntoSlowTestCase);
         AddTestCase(new QueueSizeTestCase);
         AddTestCase(new PacingPredictionTestCase);

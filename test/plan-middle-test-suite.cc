@@ -495,7 +495,7 @@ class PlanMiddleTestSuite : public TestSuite
         AddTestCase(new JoinHalvesTestCase);
         AddTestCase(new LeavingTestCase);
         AddTestCase(new BareMiddleTestCase);
-        AddTestCase(new PlanFromMiddleTestCase);
+        AddTestCase(new PlanFromMiddleTestCase, EXTENSIVE);
     }
 };
 

@@ -220,9 +220,9 @@ class PlanSearchTestSuite : public TestSuite
         : TestSuite("allreduce-plan-search", TestSuite::Type::UNIT)
     {
         AddTestCase(new DeliveriesTestCase);
-        AddTestCase(new FoundPlansTestCase);
+        AddTestCase(new FoundPlansTestCase, EXTENSIVE);
         AddTestCase(new UntouchedPlansTestCase);
-        AddTestCase(new NamedNetworksTestCase);
+        AddTestCase(new NamedNetworksTestCase, EXTENSIVE);
         AddTestCase(new ForestAttributeTestCase);
     }
 };

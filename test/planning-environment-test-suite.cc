@@ -656,8 +656,8 @@ class PlanningEnvironmentTestSuite : public TestSuite
         : TestSuite("allreduce-planning-environment", TestSuite::Type::UNIT)
     {
         AddTestCase(new ReduceTreesTestCase);
-        AddTestCase(new RestProblemTestCase);
-        AddTestCase(new ChoicesTestCase);
+        AddTestCase(new RestProblemTestCase, EXTENSIVE);
+        AddTestCase(new ChoicesTestCase, EXTENSIVE);
         AddTestCase(new SelectionTestCase);
     }
 };

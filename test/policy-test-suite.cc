@@ -363,8 +363,8 @@ class PolicyTestSuite : public TestSuite
     PolicyTestSuite()
         : TestSuite("allreduce-policy", TestSuite::Type::UNIT)
     {
-        AddTestCase(new RestTestCase);
-        AddTestCase(new FeaturesTestCase);
+        AddTestCase(new RestTestCase, EXTENSIVE);
+        AddTestCase(new FeaturesTestCase, EXTENSIVE);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new EpisodeTestCase);
         AddTestCase(new ManualTestCase);

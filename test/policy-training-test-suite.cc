@@ -625,12 +625,12 @@ class PolicyTrainingTestSuite : public TestSuite
         : TestSuite("allreduce-policy-training", TestSuite::Type::UNIT)
     {
         AddTestCase(new InferenceTestCase);
-        AddTestCase(new TrainingProblemsTestCase);
+        AddTestCase(new TrainingProblemsTestCase, EXTENSIVE);
         AddTestCase(new AdvantageTestCase);
-        AddTestCase(new ResumeTestCase);
-        AddTestCase(new TrainingGroupTestCase);
+        AddTestCase(new ResumeTestCase, EXTENSIVE);
+        AddTestCase(new TrainingGroupTestCase, EXTENSIVE);
         AddTestCase(new TrainingPlaceTestCase);
-        AddTestCase(new LearningTestCase);
+        AddTestCase(new LearningTestCase, EXTENSIVE);
         AddTestCase(new DivergenceTestCase);
     }
 };

@@ -834,7 +834,7 @@ class ProofTestSuite : public TestSuite
         : TestSuite("allreduce-proof", TestSuite::Type::UNIT)
     {
         AddTestCase(new LedgerTestCase);
-        AddTestCase(new RestProofTestCase);
+        AddTestCase(new RestProofTestCase, EXTENSIVE);
         AddTestCase(new RandomRoundsTestCase);
         AddTestCase(new InFlightTestCase);
         AddTestCase(new HashTestCase);

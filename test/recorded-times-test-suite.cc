@@ -465,7 +465,7 @@ class RecordedTimesTestSuite : public TestSuite
     {
         for (const std::string& transport : GetTransportNames())
         {
-            AddTestCase(new RecordedTimesTestCase(transport));
+            AddTestCase(new RecordedTimesTestCase(transport), EXTENSIVE);
             AddTestCase(new LightNetworkTestCase(transport));
             AddTestCase(new TraceSourcesTestCase(transport));
         }

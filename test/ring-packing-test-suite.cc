@@ -446,9 +446,9 @@ class RingPackingTestSuite : public TestSuite
         : TestSuite("allreduce-ring-packing", TestSuite::Type::UNIT)
     {
         AddTestCase(new KnownRingsTestCase);
-        AddTestCase(new AnyRingsTestCase);
-        AddTestCase(new OptimalRingsTestCase);
-        AddTestCase(new BoundTestCase);
+        AddTestCase(new AnyRingsTestCase, EXTENSIVE);
+        AddTestCase(new OptimalRingsTestCase, EXTENSIVE);
+        AddTestCase(new BoundTestCase, EXTENSIVE);
         AddTestCase(new RelayTestCase);
         AddTestCase(new HierarchicalTestCase);
         AddTestCase(new RemarkTestCase);

@@ -624,7 +624,7 @@ class ScheduleVerifierTestSuite : public TestSuite
         AddBroadcastCorruptions();
         AddTestCase(new FirstViolationTestCase);
         AddTestCase(new ManyWorkloadsTestCase);
-        AddTestCase(new MutationTestCase);
+        AddTestCase(new MutationTestCase, EXTENSIVE);
         AddTestCase(new GroupMutantsTestCase);
         AddTestCase(new RoundTripTestCase);
         AddTestCase(new BrokenFileTestCase);

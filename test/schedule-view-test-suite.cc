@@ -437,7 +437,7 @@ class ScheduleViewTestSuite : public TestSuite
         : TestSuite("allreduce-schedule-view", TestSuite::Type::UNIT)
     {
         AddTestCase(new DrawnNetworkTestCase);
-        AddTestCase(new ScheduleViewTestCase);
+        AddTestCase(new ScheduleViewTestCase, EXTENSIVE);
         AddTestCase(new RunViewTestCase);
     }
 };

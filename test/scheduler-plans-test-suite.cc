@@ -523,11 +523,12 @@ class SchedulerPlansTestSuite : public TestSuite
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new PropertyTestCase("the smallest and oddest networks", MakeOddNetworks, 3));
         AddTestCase(new PropertyTestCase(
-            "random networks",
-            [] {
-                return MakeRandomNetworks(150, {7, 5, 3});
-            },
-            3));
+                        "random networks",
+                        [] {
+                            return MakeRandomNetworks(150, {7, 5, 3});
+                        },
+                        3),
+                    EXTENSIVE);
         AddTestCase(new PropertyTestCase(
             "larger random networks",
             [] {
@@ -536,8 +537,9 @@ class SchedulerPlansTestSuite : public TestSuite
             2));
         AddTestCase(new PropertyTestCase("networks of every family, degraded and mixed",
                                          MakeDegradedFamilies,
-                                         2));
-        AddTestCase(new RestTestCase);
+                                         2),
+                    EXTENSIVE);
+        AddTestCase(new RestTestCase, EXTENSIVE);
         AddReferences();
     }
 
@@ -564,7 +566,7 @@ class SchedulerPlansTestSuite : public TestSuite
         };
         for (const auto& row : rows)
         {
-            AddTestCase(new ReferenceTestCase(row));
+            AddTestCase(new ReferenceTestCase(row), EXTENSIVE);
         }
     }
 };

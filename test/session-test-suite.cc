@@ -19,6 +19,7 @@
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/round-hash.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-helper.h"
@@ -1024,6 +1025,93 @@ class ColumnsTestCase : public DataCentreTestCase
     }
 };
 
+/// Attributes of a session can be set until it begins, and applications come in any order.
+class SetupTestCase : public TestCase
+{
+  public:
+    SetupTestCase()
+        : TestCase("attributes set after Install; applications in another order")
+    {
+    }
+
+  private:
+    /// What is seen of a run.
+    struct Seen
+    {
+        int64_t ns;         //!< when it was over
+        uint64_t nMessages; //!< of control
+
+        bool operator==(const Seen& other) const
+        {
+            return ns == other.ns && nMessages == other.nMessages;
+        }
+    };
+
+    Seen RunLate(AllReduceSession::Sync sync, bool isLate)
+    {
+        TopologyHelper topology(ParseTopology("bcube:2,1"));
+        const auto network = topology.Install();
+        AllReduceHelper helper(network);
+        helper.SetChunksPerServer(2);
+        helper.SetAttribute("Sync", EnumValue(sync));
+        if (!isLate)
+        {
+            helper.SetAttribute("Control", EnumValue(AllReduceSession::PACKETS));
+        }
+        const auto session = helper.Install("greedy", "raw");
+        if (isLate)
+        {
+            session->SetAttribute("Control", EnumValue(AllReduceSession::PACKETS));
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(session->IsFinished(), true, session->GetFailure());
+        const Seen seen{Simulator::Now().GetNanoSeconds(), session->GetNMessages()};
+        Simulator::Destroy();
+        return seen;
+    }
+
+    void CheckOrder()
+    {
+        TopologyHelper topology(ParseTopology("bcube:2,1"));
+        const auto network = topology.Install();
+        const auto session = CreateObject<AllReduceSession>();
+        session->Setup(network, CreateScheduler("ring"), CreateTransport("raw"), MakeRoots(4, 1));
+        for (const NodeId server : {2, 0, 3, 1})
+        {
+            const auto application = CreateObject<AllReduceApplication>();
+            application->SetSession(session, server);
+            network->GetNode(server)->AddApplication(application);
+            application->TraceConnectWithoutContext(
+                "FlowStarted",
+                MakeBoundCallback(&SetupTestCase::NoteStarted, this, server));
+        }
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_GT(m_nFlows, 0, "flows were seen");
+        NS_TEST_EXPECT_MSG_EQ(m_nAstray, 0, "flows are told where they begin");
+        Simulator::Destroy();
+    }
+
+    static void NoteStarted(SetupTestCase* self, NodeId server, const AllReduceFlow& flow)
+    {
+        ++self->m_nFlows;
+        self->m_nAstray += flow.source != server;
+    }
+
+    void DoRun() override
+    {
+        for (const auto sync : {AllReduceSession::BARRIER, AllReduceSession::DEPENDENCY})
+        {
+            const Seen early = RunLate(sync, false);
+            NS_TEST_EXPECT_MSG_GT(early.nMessages, 0, "tokens");
+            NS_TEST_EXPECT_MSG_EQ((early == RunLate(sync, true)), true, "the same run");
+        }
+        CheckOrder();
+    }
+
+    uint32_t m_nFlows{0};  //!< that have begun
+    uint32_t m_nAstray{0}; //!< of which another server was told
+};
+
 class SessionTestSuite : public TestSuite
 {
   public:
@@ -1045,21 +1133,22 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new ExactSumsTestCase("dcell:3,1", "ps-merge"));
         AddTestCase(new ExactSumsTestCase("jellyfish:5,2,2,1", "double-tree"));
         AddTestCase(new ExactSumsTestCase("jellyfish:4,3,1,1", "halving-doubling"));
-        AddTestCase(new PredictionTestCase);
+        AddTestCase(new PredictionTestCase, EXTENSIVE);
         AddTestCase(new EventsTestCase);
-        AddTestCase(new BackgroundTestCase);
+        AddTestCase(new BackgroundTestCase, EXTENSIVE);
         AddTestCase(new DroppedTestCase);
-        AddTestCase(new AnnouncedTestCase);
+        AddTestCase(new AnnouncedTestCase, EXTENSIVE);
         AddTestCase(new SlowLinkTestCase);
         AddTestCase(new IterationsTestCase);
         AddTestCase(new StoppedTestCase);
-        AddTestCase(new CloseToIdealTestCase);
+        AddTestCase(new CloseToIdealTestCase, EXTENSIVE);
         AddTestCase(new IdealAfterFailureTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new LossTestCase);
         AddTestCase(new PatienceTestCase);
         AddTestCase(new WatchdogTestCase);
         AddTestCase(new SeveralSessionsTestCase);
+        AddTestCase(new SetupTestCase);
     }
 };
 

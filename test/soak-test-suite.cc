@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "allreduce-test-utils.h"
 #include "session-test-utils.h"
 #include "soak-run.h"
 
 #include "ns3/test.h"
+
+#include <string>
 
 namespace ns3::allreduce
 {
@@ -17,17 +20,21 @@ namespace
 class SoakTestCase : public DataCentreTestCase
 {
   public:
-    SoakTestCase()
-        : DataCentreTestCase("random runs")
+    /// @param first seed of the first run @param last seed of the last run
+    SoakTestCase(uint64_t first, uint64_t last)
+        : DataCentreTestCase("random runs " + std::to_string(first) + " to " +
+                             std::to_string(last)),
+          m_first(first),
+          m_last(last)
     {
     }
 
   private:
     void DoRun() override
     {
-        constexpr uint32_t N_RUNS = 200;
+        const uint32_t nRuns = m_last - m_first + 1;
         uint32_t nCutOff = 0;
-        for (uint64_t seed = 1; seed <= N_RUNS; ++seed)
+        for (uint64_t seed = m_first; seed <= m_last; ++seed)
         {
             const SoakOutcome outcome = RunSoak(seed);
             nCutOff += outcome.kind == SoakOutcome::CUT_OFF;
@@ -35,9 +42,12 @@ class SoakTestCase : public DataCentreTestCase
                                   false,
                                   seed << ": " << outcome.reason << ": " << outcome.command);
         }
-        NS_TEST_EXPECT_MSG_GT(nCutOff, N_RUNS / 50, "some are cut off");
-        NS_TEST_EXPECT_MSG_LT(nCutOff, N_RUNS / 2, "most are not");
+        NS_TEST_EXPECT_MSG_GT(nCutOff, nRuns / 50, "some are cut off");
+        NS_TEST_EXPECT_MSG_LT(nCutOff, nRuns / 2, "most are not");
     }
+
+    const uint64_t m_first; //!< seed of the first run
+    const uint64_t m_last;  //!< seed of the last run
 };
 
 class SoakTestSuite : public TestSuite
@@ -46,7 +56,8 @@ class SoakTestSuite : public TestSuite
     SoakTestSuite()
         : TestSuite("allreduce-soak", TestSuite::Type::UNIT)
     {
-        AddTestCase(new SoakTestCase);
+        AddTestCase(new SoakTestCase(1, 20));
+        AddTestCase(new SoakTestCase(21, 200), EXTENSIVE);
     }
 };
 

@@ -295,7 +295,7 @@ class WorkloadDispatcherTestSuite : public TestSuite
         : TestSuite("allreduce-workload-dispatcher", TestSuite::Type::UNIT)
     {
         AddTestCase(new AnyPlanTestCase);
-        AddTestCase(new SlowLinksTestCase);
+        AddTestCase(new SlowLinksTestCase, EXTENSIVE);
         AddTestCase(new CircleTestCase);
     }
 };

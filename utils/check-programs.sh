@@ -490,6 +490,7 @@ check_bad_run_options()
 --frame=100 --frame "100": expected 128 to 65535
 --frame=70000 --frame "70000": expected 128 to 65535
 --queue=0 --queue "0": expected 1 to
+--queue=1kB --queue=1kB: does not hold a frame, expected 9002 bytes or more
 --rate=fast --rate "fast": expected a positive rate
 --rate=0bps --rate "0bps": expected a positive rate
 --delay=long --delay "long": expected a time

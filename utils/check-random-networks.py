@@ -38,8 +38,8 @@ import sys
 import time
 
 GBPS = 1e9
-MOST_FRAMES = 60_000
-MOST_WORKLOADS = 15_000
+MOST_FRAMES = 15_000
+MOST_WORKLOADS = 5_000
 FRAME = 9000
 SCHEDULERS = ("greedy", "forest", "hrl", "ring-aware", "multi-ring")
 TRANSPORTS = ("raw", "udp", "tcp")

@@ -82,13 +82,13 @@ check_files()
 
 check_suites()
 {
-    local runner=$build_dir/bin/allreduce-test-runner suite suites
-    suites=$("$runner" --list | xargs) || true
-    [[ -n $suites ]] || check "the runner has suites" false
-    for suite in $suites; do
+    local suite suites
+    mapfile -t suites < <(list_suites)
+    ((${#suites[@]} > 0)) || check "the runner has suites" false
+    for suite in "${suites[@]}"; do
         # In an ns-3 tree this is how they are told from ns-3's own.
         [[ $suite == allreduce* ]] || check "$suite begins with allreduce" false
-        check "$suite" limited "$runner" --verbose --test-name="$suite"
+        check_beside "$suite" run_suite "$suite" --fullness=EXTENSIVE
     done
 }
 
@@ -100,10 +100,8 @@ cd "$module_dir"
 check_files
 cd "$scratch"
 check_suites
-if [[ -x $module_dir/utils/check-programs.sh ]]; then
-    check "programs" limited "$module_dir/utils/check-programs.sh"
-fi
-for name in install python docs report; do
-    check "$name" limited "$module_dir/utils/check-$name.sh"
+for name in programs docs python report install; do
+    check_beside "$name" limited "$module_dir/utils/check-$name.sh"
 done
+await_checks
 report

@@ -8,7 +8,7 @@
 # test/fuzz/corpus when it is mended: the suite allreduce-hostile-input then tries it forever.
 
 set -euo pipefail
-export ALLREDUCE_BUILD_DIR=${ALLREDUCE_BUILD_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build-fuzz}
+export ALLREDUCE_BUILD_DIR=${ALLREDUCE_BUILD_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build-sanitized}
 # shellcheck source=utils/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -17,13 +17,6 @@ parsers=("${@:2}")
 ((${#parsers[@]} > 0)) || mapfile -t parsers < <(ls "$module_dir/test/fuzz/corpus")
 corpus=$build_dir/corpus
 findings=$build_dir/findings
-
-has_libfuzzer()
-{
-    command -v clang++ >/dev/null &&
-        echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
-        clang++ -x c++ - -fsanitize=fuzzer -o /dev/null 2>/dev/null
-}
 
 fuzz_one()
 {
@@ -35,14 +28,13 @@ fuzz_one()
         "$corpus/$parser" "$module_dir/test/fuzz/corpus/$parser"
 }
 
+target=fuzzers
 install_packages clang libclang-rt-14-dev || true
 if ! has_libfuzzer; then
     skip "fuzzing: there is no Clang with libFuzzer"
     exit 0
 fi
-target=fuzzers
-build_standalone -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo -DALLREDUCE_FUZZ=ON \
-    -DALLREDUCE_SANITIZE=ON -DALLREDUCE_TORCH=OFF -DALLREDUCE_WERROR=OFF
+build_sanitized
 for parser in "${parsers[@]}"; do
     if [[ ! -x $build_dir/bin/fuzz-$parser ]]; then
         skip "fuzz $parser: it was left out of the build"

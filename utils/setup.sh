@@ -159,6 +159,28 @@ build_standalone()
     cmake --build "$build_dir" --parallel "$jobs" --target "$target" || die "the build failed"
 }
 
+# Builds $target as users rarely do: with Clang where there is one, with asserts, without LibTorch, with the address
+# and undefined-behaviour sanitizers, and so that it can be fuzzed.
+build_sanitized()
+{
+    local compiler=()
+    install_packages clang libclang-rt-14-dev || true
+    if has_libfuzzer; then
+        compiler=(-DCMAKE_CXX_COMPILER=clang++ -DALLREDUCE_FUZZ=ON)
+    else
+        skip "Clang with libFuzzer: there is none, so the compiler is the usual one"
+    fi
+    build_standalone "${compiler[@]}" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+        -DALLREDUCE_SANITIZE=ON -DALLREDUCE_TORCH=OFF
+}
+
+has_libfuzzer()
+{
+    command -v clang++ >/dev/null &&
+        echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
+        clang++ -x c++ - -fsanitize=fuzzer -o /dev/null 2>/dev/null
+}
+
 # Fails if CMake has left out the Python package.
 has_python_package()
 {
@@ -266,6 +288,18 @@ await_checks()
 limited()
 {
     timeout --kill-after=10 "$time_limit" "$@"
+}
+
+# Lists the suites of the standalone build.
+list_suites()
+{
+    "$build_dir/bin/allreduce-test-runner" --list | xargs -n1
+}
+
+# Usage: run_suite SUITE [OPTION...]
+run_suite()
+{
+    limited "$build_dir/bin/allreduce-test-runner" --verbose --test-name="$1" "${@:2}"
 }
 
 # The last line of a checking script, and its exit status.

@@ -105,6 +105,7 @@ ExcludePlanning(const ProgramOptions& parser, const std::string& name)
                    {"scheduler",
                     "chunks-per-server",
                     "samples",
+                    "online",
                     "seed",
                     "jobs",
                     "shard",

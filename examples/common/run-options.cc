@@ -266,6 +266,16 @@ void
 RunOptions::CheckQueue() const
 {
     const std::optional<QueueSize> size = GetQueue();
+    // Links add two bytes of PPP to a packet.
+    if (size && size->GetUnit() == QueueSizeUnit::BYTES && size->GetValue() < frame + 2U)
+    {
+        FailInput("--queue=",
+                  queue,
+                  ": does not hold a frame, expected ",
+                  frame + 2U,
+                  " bytes or more for --frame=",
+                  frame);
+    }
     const bool holdsOne =
         size && size->GetValue() < 2 * (size->GetUnit() == QueueSizeUnit::BYTES ? frame : 1);
     if (holdsOne && faults.GetBackground() > 0 && transport == "tcp")

@@ -109,6 +109,27 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     }
 }
 
+/// Say so if queues that overflowed decided how long a run took.
+void
+WarnOfDrops(const std::string& program, const nlohmann::ordered_json& row)
+{
+    constexpr double MUCH_LONGER = 1.1;
+    const auto dropped = row.find("dropped");
+    if (dropped == row.end() || !dropped->is_number() || *dropped == 0 ||
+        !row["measured_s"].is_number() ||
+        row["measured_s"] < MUCH_LONGER * row["predicted_s"].get<double>())
+    {
+        return;
+    }
+    const bool isJob = row.contains("job");
+    std::cerr << program << ": warning: " << row["topology"].get<std::string>() << " "
+              << (isJob ? row["job"].get<std::string>() + " " : "")
+              << row["scheduler"].get<std::string>() << ": " << *dropped << " packets"
+              << (isJob ? " of all jobs" : "") << " found a queue full, and it took "
+              << row["measured_s"].get<double>() / row["predicted_s"].get<double>()
+              << " times as long as predicted" << std::endl;
+}
+
 /// Say of a run that ended with broken links which network its ideal is of.
 void
 TellDownLinks(const std::string& program, const nlohmann::ordered_json& row)
@@ -266,30 +287,6 @@ AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds)
         row["busbw_gbs"] = bandwidth * shape.GetBusFactor();
     }
 }
-
-namespace
-{
-
-/// Say so if queues that overflowed decided how long a run took.
-void
-WarnOfDrops(const std::string& program, const nlohmann::ordered_json& row)
-{
-    constexpr double MUCH_LONGER = 1.1;
-    const auto dropped = row.find("dropped");
-    if (dropped == row.end() || !dropped->is_number() || *dropped == 0 ||
-        !row["measured_s"].is_number() ||
-        row["measured_s"] < MUCH_LONGER * row["predicted_s"].get<double>())
-    {
-        return;
-    }
-    std::cerr << program << ": warning: " << row["topology"].get<std::string>() << " "
-              << row["scheduler"].get<std::string>() << ": " << *dropped
-              << " packets found a queue full, and it took "
-              << row["measured_s"].get<double>() / row["predicted_s"].get<double>()
-              << " times as long as predicted" << std::endl;
-}
-
-} // namespace
 
 bool
 ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer)

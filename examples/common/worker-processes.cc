@@ -7,6 +7,7 @@
 #include "mpi-ranks.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/parallel-for.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -243,6 +244,7 @@ WorkerProcesses::Start(std::size_t index, const Task& task)
         {
             _exit(FAILED); // It ended before that could take effect.
         }
+        MostThreads() = std::max<std::size_t>(1, GetNCores() / m_nJobs);
         Work(ends[1], index, task);
     }
     close(ends[1]);

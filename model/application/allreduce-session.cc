@@ -161,7 +161,7 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_scheduler = scheduler;
     m_transport = transport;
     m_collective = std::move(collective);
-    m_dispatcher = std::make_unique<WorkloadDispatcher>(network->GetTopology(), !UsesMessages());
+    m_applications.assign(network->GetTopology().GetNServers(), nullptr);
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
@@ -218,7 +218,12 @@ AllReduceSession::DoDispose()
 void
 AllReduceSession::AddApplication(AllReduceApplication* application)
 {
-    m_applications.push_back(application);
+    const NodeId server = application->GetServer();
+    NS_ABORT_MSG_IF(server >= m_applications.size() || m_applications[server],
+                    "AllReduceSession: server " << server
+                                                << " has an application or is none of the "
+                                                << m_applications.size() << " servers");
+    m_applications[server] = application;
 }
 
 void
@@ -292,7 +297,7 @@ AllReduceSession::BeginAllReduce()
     m_roundTimes.clear();
     m_roundDurations.clear();
     m_firstRound = 0;
-    m_dispatcher->Load({});
+    m_dispatcher = std::make_unique<WorkloadDispatcher>(topology, !UsesMessages());
     m_isRunning = true;
     m_hasBegun = false;
     m_begin = Simulator::Now();

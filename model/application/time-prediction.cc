@@ -81,9 +81,16 @@ class WorkloadTimes
         return GetChunkBytes(m_bytes, m_nChunks, workload.chunk);
     }
 
-    FrameFormat GetFormat(const Workload& workload) const
+    /// @return how a workload is cut into frames; a transport looks up attributes to tell, so that
+    /// it is asked once for each length of paths
+    const FrameFormat& GetFormat(const Workload& workload) const
     {
-        return m_transport.GetFrameFormat(workload.path.size() - 1, m_mtu);
+        const std::size_t hops = workload.path.size() - 1;
+        for (std::size_t i = m_formats.size(); i <= hops; ++i)
+        {
+            m_formats.push_back(m_transport.GetFrameFormat(i, m_mtu));
+        }
+        return m_formats[hops];
     }
 
     const Topology& m_topology;            //!< the network
@@ -92,6 +99,8 @@ class WorkloadTimes
     uint32_t m_nChunks;                    //!< number of chunks
     uint64_t m_bytes;                      //!< size of the gradient
     std::set<Path> m_usedPaths;            //!< those of earlier workloads
+    /// By number of hops: see GetFormat.
+    mutable std::vector<FrameFormat> m_formats;
 };
 
 /// Predicts rounds with barriers between them by a formula, for plans that are large.

@@ -65,7 +65,7 @@ HrlScheduler::GetTypeId()
                           "workloads, fewer if the plan is large; 0: it is not.",
                           UintegerValue(DEFAULT_SEARCH_EFFORT),
                           MakeUintegerAccessor(&HrlScheduler::m_searchEffort),
-                          MakeUintegerChecker<uint64_t>())
+                          MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT))
             .AddAttribute("Upper",
                           "Whether the upper policy selects the flow-trees that are worked on "
                           "first; else all are worked on at once.",

@@ -20,7 +20,7 @@ namespace ns3::allreduce
  * @brief Who holds which chunks, who wants them, and the network between: what every planner of
  * broadcasts is given.
  *
- * A reduce is the same problem read backwards in time (DESIGN: plan the broadcast, mirror it), so
+ * A reduce is the same problem read backwards in time (plan the broadcast, then mirror it), so
  * that one planner serves both halves of an AllReduce, from its start or from the middle of it.
  * A server that neither holds nor wants a chunk may relay it, if it may: it then receives it all
  * the same.

@@ -137,7 +137,7 @@ ForestScheduler::GetTypeId()
                                           "60,000,000 take about a second.",
                                           UintegerValue(0),
                                           MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
-                                          MakeUintegerChecker<uint64_t>());
+                                          MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT));
     return tid;
 }
 

@@ -19,6 +19,10 @@ namespace ns3::allreduce
 /// What a search does unless told otherwise: about a second.
 constexpr uint64_t DEFAULT_SEARCH_EFFORT = 60'000'000;
 
+/// @ingroup allreduce
+/// Half a year of searching; the effort of a large plan, a share of this, is computed in 64 bits.
+constexpr uint64_t MOST_SEARCH_EFFORT = 1'000'000'000'000'000;
+
 /**
  * @ingroup allreduce
  *

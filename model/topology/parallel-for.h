@@ -18,6 +18,19 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
+ * @return how many threads RunParallel uses in this process; a process that is one of several
+ * lowers it
+ */
+inline uint32_t&
+MostThreads()
+{
+    static uint32_t mostThreads = std::max(1U, std::thread::hardware_concurrency());
+    return mostThreads;
+}
+
+/**
+ * @ingroup allreduce
+ *
  * Call a task with 0, 1, ..., n-1, on all cores at once.
  *
  * @param n how often
@@ -26,9 +39,7 @@ namespace ns3::allreduce
  */
 template <typename Task>
 void
-RunParallel(uint32_t n,
-            const Task& task,
-            uint32_t mostThreads = std::thread::hardware_concurrency())
+RunParallel(uint32_t n, const Task& task, uint32_t mostThreads = MostThreads())
 {
     std::atomic<uint32_t> next{0};
     auto work = [&] {
