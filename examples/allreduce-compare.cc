@@ -21,6 +21,7 @@
 #include "sweep-options.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/simulation-defaults.h"
 #include "ns3/topology-spec.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 /**
  * @file
  * @ingroup allreduce
- * Queues at two jobs that contend: TCP NewReno fills them, DCTCP keeps them short because switches
+ * Queues where three jobs contend: TCP NewReno fills them, DCTCP keeps them short because switches
  * mark packets (ECN) as soon as a queue begins to grow.
  */
 
@@ -14,6 +14,7 @@
 #include "ns3/boolean.h"
 #include "ns3/command-line.h"
 #include "ns3/config.h"
+#include "ns3/simulation-defaults.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/traffic-control-helper.h"
@@ -87,12 +88,9 @@ RunWith(const std::string& tcp, bool useEcn)
 int
 main(int argc, char* argv[])
 {
+    SetDataCentreTcpDefaults();
     CommandLine cmd(__FILE__);
     cmd.Parse(argc, argv);
-    // Timeouts of a data centre: ns-3 has those of the internet.
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", StringValue("10ms"));
-    Config::SetDefault("ns3::TcpSocket::DelAckTimeout", StringValue("1ms"));
-    Config::SetDefault("ns3::TcpSocket::ConnTimeout", StringValue("100ms"));
     RunWith("ns3::TcpNewReno", false);
     RunWith("ns3::TcpDctcp", true);
     return 0;

@@ -39,6 +39,7 @@
 
 #ifdef ALLREDUCE_NETANIM
 #include "ns3/animation-interface.h"
+#include "ns3/simulation-defaults.h"
 #endif
 
 #include <algorithm>

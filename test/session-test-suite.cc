@@ -12,6 +12,7 @@
 #include "ns3/allreduce-helper.h"
 #include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/background-traffic-helper.h"
 #include "ns3/background-traffic.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -440,24 +441,17 @@ class BackgroundTestCase : public DataCentreTestCase
         TopologyHelper topology(ParseTopology("bcube:3,1"));
         topology.SetDeviceAttribute("Mtu", UintegerValue(9000));
         const auto network = topology.Install();
-        const auto loads = BackgroundTraffic::ComputeLinkLoads(*network);
-        std::vector<Ptr<BackgroundTraffic>> sources;
-        for (NodeId server = 0; server < network->GetTopology().GetNServers(); ++server)
-        {
-            sources.push_back(CreateObject<BackgroundTraffic>());
-            sources.back()->SetLinkLoads(loads);
-            sources.back()->SetAttribute("Load", DoubleValue(load));
-            sources.back()->SetNetwork(network, server);
-            sources.back()->AssignRandomStreams(2 * server);
-            network->GetServer(server)->AddApplication(sources.back());
-        }
+        BackgroundTrafficHelper background;
+        background.SetAttribute("Load", DoubleValue(load));
+        const ApplicationContainer sources = background.Install(network);
+        BackgroundTrafficHelper::AssignStreams(sources, 0);
         Simulator::Stop(duration);
         Simulator::Run();
         double sent = 0;
         double possible = 0;
-        for (NodeId server = 0; server < sources.size(); ++server)
+        for (NodeId server = 0; server < sources.GetN(); ++server)
         {
-            sent += 8.0 * sources[server]->GetBytesSent();
+            sent += 8.0 * DynamicCast<BackgroundTraffic>(sources.Get(server))->GetBytesSent();
             for (const Topology::Port& port : network->GetTopology().GetPorts(server))
             {
                 possible += network->GetRate(port.out) * duration.GetSeconds();

@@ -6,6 +6,7 @@
 
 #include "ns3/config.h"
 #include "ns3/scheduler-factory.h"
+#include "ns3/simulation-defaults.h"
 
 namespace ns3::allreduce
 {

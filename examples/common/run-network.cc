@@ -5,7 +5,7 @@
 #include "run-network.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/background-traffic.h"
+#include "ns3/background-traffic-helper.h"
 #include "ns3/double.h"
 #include "ns3/flow-monitor-helper.h"
 #include "ns3/simulator.h"
@@ -80,16 +80,9 @@ RunNetwork::AddBackground()
     {
         return;
     }
-    const auto loads = BackgroundTraffic::ComputeLinkLoads(*m_network);
-    for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
-    {
-        const auto traffic = CreateObject<BackgroundTraffic>();
-        traffic->SetLinkLoads(loads);
-        traffic->SetAttribute("Load", DoubleValue(load));
-        traffic->SetNetwork(m_network, server);
-        m_nStreams += traffic->AssignRandomStreams(m_nStreams);
-        m_network->GetServer(server)->AddApplication(traffic);
-    }
+    BackgroundTrafficHelper background;
+    background.SetAttribute("Load", DoubleValue(load));
+    m_nStreams += BackgroundTrafficHelper::AssignStreams(background.Install(m_network), m_nStreams);
 }
 
 void

@@ -146,18 +146,6 @@ struct RunOptions
     std::optional<QueueSize> GetQueue() const;
 };
 
-/**
- * Give the simulator the module's queue of events, which is faster; to be called before options are
- * read, so that they can say otherwise.
- */
-void SetFastEventQueue();
-
-/**
- * Give ns-3's TCP the shorter timeouts of a data centre and fewer acknowledgements; to be called
- * before options are read, so that they can say otherwise.
- */
-void SetDataCentreTcpDefaults();
-
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RUN_OPTIONS_H */

@@ -17,6 +17,7 @@
 #include "worker-processes.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/simulation-defaults.h"
 
 #include <algorithm>
 #include <array>

@@ -22,6 +22,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/scheduler-factory.h"
+#include "ns3/simulation-defaults.h"
 #include "ns3/topology-file.h"
 
 #include <algorithm>
