@@ -838,7 +838,7 @@ class BoundsTestSuite : public TestSuite
         AddTestCase(new BottleneckTestCase);
         AddTestCase(new HeadTailTestCase);
         AddTestCase(new HopBoundTestCase);
-        AddTestCase(new OptimumTestCase);
+        AddTestCase(new OptimumTestCase, EXTENSIVE);
         AddTestCase(new BoundsInputTestCase);
     }
 };

@@ -634,7 +634,7 @@ class ChakraTestSuite : public TestSuite
     ChakraTestSuite()
         : TestSuite("allreduce-chakra", TestSuite::Type::UNIT)
     {
-        AddTestCase(new SchedulersTestCase);
+        AddTestCase(new SchedulersTestCase, EXTENSIVE);
         AddTestCase(new RandomSchedulesTestCase);
         AddTestCase(new CorruptionTestCase);
         AddTestCase(new RefusalTestCase);

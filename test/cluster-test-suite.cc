@@ -971,7 +971,7 @@ class ClusterTestSuite : public TestSuite
         AddTestCase(new JobGeneratorTestCase);
         AddTestCase(new RingExperimentTestCase("raw"));
         AddTestCase(new RingExperimentTestCase("udp"));
-        AddTestCase(new RingExperimentTestCase("tcp"));
+        AddTestCase(new RingExperimentTestCase("tcp"), EXTENSIVE);
     }
 };
 

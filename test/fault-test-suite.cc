@@ -361,9 +361,9 @@ class FaultTestSuite : public TestSuite
         AddTestCase(new CutOffTestCase, EXTENSIVE);
         AddTestCase(new OverlappingOutagesTestCase);
         AddTestCase(new NeedsTestCase);
-        AddTestCase(new RandomFaultsTestCase("raw", 90));
-        AddTestCase(new RandomFaultsTestCase("udp", 60));
-        AddTestCase(new RandomFaultsTestCase("tcp", 50));
+        AddTestCase(new RandomFaultsTestCase("raw", 40));
+        AddTestCase(new RandomFaultsTestCase("udp", 30));
+        AddTestCase(new RandomFaultsTestCase("tcp", 25));
     }
 };
 

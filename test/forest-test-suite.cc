@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "allreduce-test-utils.h"
 #include "random-network.h"
 
 #include "ns3/allreduce-error.h"
@@ -438,7 +439,7 @@ class ForestTestSuite : public TestSuite
         AddTestCase(new SharedTreesTestCase);
         AddTestCase(new PathMatchingTestCase);
         AddTestCase(new TimetableTestCase);
-        AddTestCase(new ForestPlanTestCase);
+        AddTestCase(new ForestPlanTestCase, EXTENSIVE);
         AddTestCase(new ForestOptionsTestCase);
     }
 };

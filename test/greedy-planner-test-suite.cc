@@ -633,7 +633,7 @@ class GreedyPlannerTestSuite : public TestSuite
         AddTestCase(new RelayTestCase);
         AddTestCase(new UnreachableTestCase);
         AddTestCase(new DeterminismTestCase);
-        AddTestCase(new RandomProblemsTestCase);
+        AddTestCase(new RandomProblemsTestCase, EXTENSIVE);
         for (const Reference& reference : REFERENCES)
         {
             AddTestCase(new ReferenceTestCase(reference));

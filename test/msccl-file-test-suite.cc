@@ -618,11 +618,11 @@ class MscclFileTestSuite : public TestSuite
     MscclFileTestSuite()
         : TestSuite("allreduce-msccl", TestSuite::Type::UNIT)
     {
-        AddTestCase(new RoundTripTestCase);
+        AddTestCase(new RoundTripTestCase, EXTENSIVE);
         AddTestCase(new RandomScheduleTestCase);
         AddTestCase(new HandWrittenTestCase);
         AddTestCase(new MalformedTestCase);
-        AddTestCase(new CorruptionTestCase);
+        AddTestCase(new CorruptionTestCase, EXTENSIVE);
     }
 };
 

@@ -512,7 +512,7 @@ class SchedulerTestSuite : public TestSuite
         AddTestCase(new MisbehaviorTestCase);
         AddTestCase(new DisconnectedTestCase);
         AddTestCase(new ReplanTestCase);
-        AddTestCase(new ProgressTestCase);
+        AddTestCase(new ProgressTestCase, EXTENSIVE);
     }
 };
 

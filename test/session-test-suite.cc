@@ -1128,7 +1128,7 @@ class SessionTestSuite : public TestSuite
         AddTestCase(new ExactSumsTestCase("jellyfish:5,2,2,1", "double-tree"));
         AddTestCase(new ExactSumsTestCase("jellyfish:4,3,1,1", "halving-doubling"));
         AddTestCase(new PredictionTestCase, EXTENSIVE);
-        AddTestCase(new EventsTestCase);
+        AddTestCase(new EventsTestCase, EXTENSIVE);
         AddTestCase(new BackgroundTestCase, EXTENSIVE);
         AddTestCase(new DroppedTestCase);
         AddTestCase(new AnnouncedTestCase, EXTENSIVE);
