@@ -35,11 +35,11 @@
 #include "ns3/pcap-file-wrapper.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/simulation-defaults.h"
 #include "ns3/trace-helper.h"
 
 #ifdef ALLREDUCE_NETANIM
 #include "ns3/animation-interface.h"
-#include "ns3/simulation-defaults.h"
 #endif
 
 #include <algorithm>
