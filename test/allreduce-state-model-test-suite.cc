@@ -359,7 +359,7 @@ class WorkloadDraw
     std::vector<Path> m_paths; //!< all paths there are
     uint32_t m_nServers;       //!< number of servers
     uint32_t m_nChunks;        //!< number of chunks
-    TestRandom& m_random;      //!< where chance comes from
+    TestRandom& m_random;      //!< random numbers
 };
 
 /// @return random roots for a few chunks

@@ -44,13 +44,13 @@ struct Durations<T, std::void_t<typename T::Duration>>
 /// For test cases of more than about two seconds: test.py runs them with --fullness=EXTENSIVE.
 inline constexpr auto EXTENSIVE = Durations<TestCase>::LONG;
 
-/// Where the tests' chance comes from: the same numbers on every machine.
+/// Random numbers of the tests: the same numbers on every machine.
 using TestRandom = std::mt19937_64;
 
 /**
  * @ingroup allreduce-tests
  *
- * @param random where chance comes from
+ * @param random random numbers
  * @param limit 1 or more
  * @return a number below limit
  */
@@ -102,7 +102,7 @@ struct RandomNetworkSize
 /**
  * @ingroup allreduce-tests
  *
- * @param random where chance comes from
+ * @param random random numbers
  * @param size its limits
  * @return a connected network: a random tree of all nodes, and some links more
  */
@@ -118,7 +118,7 @@ std::vector<Topology> MakeFamilies();
 /**
  * @ingroup allreduce-tests
  *
- * @param random where chance comes from
+ * @param random random numbers
  * @param nRandom how many random networks
  * @param size their limits
  * @return networks of all families, and such as nobody would build
@@ -187,7 +187,7 @@ std::vector<std::string> GetNamesWithoutLearning();
  * @param name the scheduler's name
  * @param topology the network
  * @param chunksPerServer number of chunks for each server
- * @param seed where the scheduler's chance comes from
+ * @param seed random seed of the scheduler
  * @return its plan for a whole AllReduce
  */
 AllReduceSchedule PlanFromStart(const std::string& name,
@@ -246,7 +246,7 @@ std::string FormatSchedule(const Topology& topology, const AllReduceSchedule& sc
  *
  * @param topology a small network
  * @param hasParts whether reduces name contributors, which are kept apart then
- * @param random where chance comes from
+ * @param random random numbers
  * @return the schedule
  */
 AllReduceSchedule MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random);

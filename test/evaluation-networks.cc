@@ -117,7 +117,7 @@ class NetworkDrawer
         return least + m_random() % (most - least + 1);
     }
 
-    std::mt19937_64 m_random{20261116}; //!< where chance comes from
+    std::mt19937_64 m_random{20261116}; //!< random numbers
 };
 
 EvaluationCase

@@ -20,7 +20,7 @@ namespace ns3::allreduce
  *
  * @param topology the network
  * @param chunksPerServer number of chunks for each server
- * @param seed where chance comes from
+ * @param seed random seed
  * @return a half of a plan from a middle with cores
  */
 PlanningProblem MakeSomeHalf(const Topology& topology, uint32_t chunksPerServer, uint64_t seed);
@@ -29,7 +29,7 @@ PlanningProblem MakeSomeHalf(const Topology& topology, uint32_t chunksPerServer,
  * @ingroup allreduce-tests
  *
  * @param topology the network
- * @param random where chance comes from
+ * @param random random numbers
  * @return the middle of an AllReduce: some rounds of some plan, of which workloads were lost, and
  * links that have failed
  */
@@ -39,7 +39,7 @@ AllReduceState DrawState(const Topology& topology, TestRandom& random);
  * @ingroup allreduce-tests
  *
  * @param state how far an AllReduce has come
- * @param seed where chance comes from
+ * @param seed random seed
  * @return what is left, with the outline of a greedy plan
  */
 PlanningProblem MakeRest(const AllReduceState& state, uint64_t seed);

@@ -308,7 +308,7 @@ class RandomRun
     }
 
     std::vector<Path> m_paths;            //!< of the network
-    TestRandom& m_random;                 //!< where chance comes from
+    TestRandom& m_random;                 //!< random numbers
     uint64_t m_nBegun{0};                 //!< workloads that have begun
     std::map<uint64_t, Flight> m_flights; //!< those under way, in the order of their beginnings
 };

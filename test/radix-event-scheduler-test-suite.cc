@@ -116,7 +116,7 @@ class SameOrderTestCase : public TestCase
             }));
     }
 
-    TestRandom m_random;                     //!< where chance comes from
+    TestRandom m_random;                     //!< random numbers
     Ptr<Scheduler> m_ours;                   //!< the module's
     Ptr<Scheduler> m_theirs;                 //!< ns-3's
     std::vector<Scheduler::Event> m_waiting; //!< what is in both

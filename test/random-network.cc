@@ -101,7 +101,7 @@ class LinkDrawer
         m_links.push_back(link);
     }
 
-    std::mt19937_64 m_random;                     //!< where chance comes from
+    std::mt19937_64 m_random;                     //!< random numbers
     uint32_t m_nServers;                          //!< number of servers
     uint32_t m_nSwitches;                         //!< number of switches
     std::vector<uint64_t> m_rates;                //!< Gb/s that links may have

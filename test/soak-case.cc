@@ -292,7 +292,7 @@ class SoakDraw
 
     static constexpr uint64_t MOST_RATE_BPS = 10'000'000'000'000;
 
-    TestRandom m_random;         //!< where chance comes from
+    TestRandom m_random;         //!< random numbers
     uint64_t m_seed;             //!< of the run
     bool m_hasBackground{false}; //!< there is other traffic
     SoakCase m_case;             //!< what has been drawn

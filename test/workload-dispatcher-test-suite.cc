@@ -124,7 +124,7 @@ class RandomNetworkRun
         }
     }
 
-    TestRandom& m_random;                            //!< where chance comes from
+    TestRandom& m_random;                            //!< random numbers
     AllReduceState m_state;                          //!< knows what is legal
     WorkloadDispatcher m_dispatcher;                 //!< what is tested
     std::vector<AllReduceState::FlightId> m_flights; //!< by index

@@ -65,7 +65,7 @@ class DecisionGame
                  Partner partner,
                  const Sight& sight);
 
-    /// Begin anew. @param seed where the partner's chance comes from
+    /// Begin anew. @param seed random seed of the partner
     void Reset(uint64_t seed);
 
     /// Begin anew, with another seed that follows from the last one.

@@ -41,7 +41,7 @@ struct ClusterOptions
     std::string reduceRate{"80Gbps"};    //!< how fast a worker adds up gradients
     std::string reservable{"1"};         //!< share of a link that can be reserved
     std::string contention{"0.1"};       //!< alpha of the contention model
-    uint64_t seed{1};                    //!< where chance comes from
+    uint64_t seed{1};                    //!< random seed
 
     ClusterOptions();
 

@@ -30,7 +30,7 @@ struct PlanOptions
     std::string chunksPerServer{"auto"}; //!< a number, "ports", "auto" or "ports-or-auto"
     uint32_t samples{1};                 //!< plans to choose the best of
     bool online{false};                  //!< rounds are chosen one by one
-    uint64_t seed{1};                    //!< where chance comes from
+    uint64_t seed{1};                    //!< random seed
     std::string format{"table"};         //!< table, json, csv or gnuplot
 
     /**

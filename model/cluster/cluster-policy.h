@@ -103,7 +103,7 @@ std::vector<std::string> GetClusterPolicyNames(bool isForAll = true);
  * @ingroup allreduce
  *
  * @param name one of GetClusterPolicyNames
- * @param seed where a policy's chance comes from
+ * @param seed random seed of a policy
  * @return the policy
  * @throws InputError that names what there is
  */

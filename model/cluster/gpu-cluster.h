@@ -65,7 +65,7 @@ void CheckCluster(const GpuCluster& cluster);
  *
  * @param nServers number of servers
  * @param choices the numbers to choose from
- * @param seed where chance comes from
+ * @param seed random seed
  * @return by server
  */
 std::vector<uint32_t> DrawGpus(uint32_t nServers,

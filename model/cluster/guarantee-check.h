@@ -32,7 +32,7 @@ struct TinyInstance
 /**
  * @ingroup allreduce
  *
- * @param random where chance comes from
+ * @param random random numbers
  * @return an instance
  */
 TinyInstance MakeTinyInstance(std::mt19937_64& random);
@@ -62,7 +62,7 @@ struct GuaranteeReport
  * Compare GADGET with the offline optimum on random tiny instances.
  *
  * @param nInstances how many
- * @param seed where chance comes from
+ * @param seed random seed
  * @param progress told how many are done; may be empty
  * @return what came out
  */

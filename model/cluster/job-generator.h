@@ -21,7 +21,7 @@ struct JobMix
     double arrivalRate{1};             //!< jobs a slot, on average
     double slotSeconds{60};            //!< how long a slot is
     double reduceBytesPerSecond{1e10}; //!< how fast a worker adds up gradients
-    uint64_t seed{1};                  //!< where chance comes from
+    uint64_t seed{1};                  //!< random seed
 };
 
 /**

@@ -41,7 +41,7 @@ class DecisionShuffle
      * @param advantages of their decisions; must outlive this
      * @param head whose decisions
      * @param portShare of the choices among many ports that are used
-     * @param seed where chance comes from
+     * @param seed random seed
      */
     DecisionShuffle(const std::vector<Episode>& episodes,
                     const AdvantageEstimate& advantages,

@@ -67,7 +67,7 @@ class PolicyPlayer
     const RolloutOptions& m_options;          //!< how to choose
     const RewardWeights& m_rewards;           //!< what picks cost
     Episode* m_episode;                       //!< what training needs to know
-    std::mt19937_64 m_random;                 //!< where chance comes from
+    std::mt19937_64 m_random;                 //!< random numbers
     const std::size_t m_nPortFeatures;        //!< features of a port
     std::vector<float> m_portRows;            //!< by port: its features
     std::vector<float> m_portScores;          //!< by port

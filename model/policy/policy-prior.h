@@ -19,7 +19,7 @@ namespace ns3::allreduce
  * final ones, and what few have before what many have. Training begins with it, because from random
  * weights it takes hundreds of iterations to find it.
  *
- * @param seed where chance comes from: all weights that the rule does not use are random
+ * @param seed random seed; all weights that the rule does not use are random
  * @return the weights
  */
 PolicyWeights MakePrior(uint64_t seed);

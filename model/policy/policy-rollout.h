@@ -54,7 +54,7 @@ struct RolloutOptions
     RolloutMode mode{RolloutMode::BEST}; //!< how to choose
     UpperMode upper{UpperMode::POLICY};  //!< which trees come first
     float temperature{1};                //!< divides scores where choices are sampled
-    uint64_t seed{1};                    //!< where chance comes from
+    uint64_t seed{1};                    //!< random seed
     uint32_t mostRounds{0};              //!< give up when there are so many; 0: never
     PlanningProgress progress;           //!< where to say how far planning has come
     RowScorer scorer;                    //!< if set, scores instead of the weights

@@ -60,7 +60,7 @@ struct PolicyWeights
      * Weights as training begins with: random, the last layers small, so that all choices begin
      * alike, and most trees selected, because a policy that selects none learns nothing.
      *
-     * @param seed where chance comes from
+     * @param seed random seed
      * @return the weights
      */
     static PolicyWeights MakeInitial(uint64_t seed);

@@ -58,7 +58,7 @@ ForEachKey(Config& config, const Visit& visit)
     visit("mixed", config.mixed, SHARE, "problems on networks with wider links");
     visit("forward", config.forward, SHARE, "problems that begin with nothing reduced");
     visit("most_chunks", config.most_chunks, COUNT, "chunks of a problem, unless m = 1");
-    visit("seed", config.seed, ANY, "where chance comes from");
+    visit("seed", config.seed, ANY, "random seed");
     visit("iterations", config.iterations, COUNT_OR_NONE, "of rollouts and updates");
     visit("problems", config.problems, COUNT, "in an iteration");
     visit("rollouts", config.rollouts, COUNT, "of each problem");

@@ -53,7 +53,7 @@ struct TrainingConfig
     double mixed{0.3};              //!< problems on networks with wider links
     double forward{0.35};           //!< problems that begin with nothing reduced
     uint32_t most_chunks{60};       //!< chunks of a problem, unless m = 1
-    uint64_t seed{1};               //!< where chance comes from
+    uint64_t seed{1};               //!< random seed
     uint32_t iterations{140};       //!< of rollouts and updates
     uint32_t problems{12};          //!< in an iteration
     uint32_t rollouts{8};           //!< of each problem

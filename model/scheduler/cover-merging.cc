@@ -285,7 +285,7 @@ class CoverMerging
     const Topology& m_topology;                   //!< the network
     std::vector<CycleCover>& m_covers;            //!< the covers
     MergingEffort m_effort;                       //!< how to search
-    std::mt19937_64& m_random;                    //!< where chance comes from
+    std::mt19937_64& m_random;                    //!< random numbers
     ServerGraph m_graph;                          //!< who can send to whom
     SwitchPathSearch m_search;                    //!< finds paths
     std::vector<uint32_t> m_used;                 //!< by directed link: paths over it

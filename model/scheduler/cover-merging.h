@@ -37,7 +37,7 @@ struct MergingEffort
  * @param covers covers that exceed no link's capacity; changed
  * @param nRings so many covers, the first ones, should become single cycles
  * @param effort how to search
- * @param random where chance comes from
+ * @param random random numbers
  * @return whether each of the first ones is a single cycle now
  */
 bool MergeCycles(const Topology& topology,

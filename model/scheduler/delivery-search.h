@@ -24,7 +24,7 @@ struct SearchSetting
     const Topology& topology;         //!< the network
     const std::vector<NodeId>& roots; //!< the root of each chunk, which must outlive the search
     const DeliveryPaths& paths;       //!< the paths to choose from, which must outlive the search
-    uint64_t seed;                    //!< where chance comes from
+    uint64_t seed;                    //!< random seed
 };
 
 /**

@@ -402,7 +402,7 @@ class CoreChooser
     HalfLoads m_loads;                  //!< of the links
     TreeGrower m_grower;                //!< finds trees
     RootedTree m_tree;                  //!< the one found last
-    std::mt19937_64 m_random;           //!< where chance comes from
+    std::mt19937_64 m_random;           //!< random numbers
     bool m_hasSingles{false};           //!< chunks without partners
     std::vector<Choice> m_choices;      //!< in the order of the present sweep
     std::vector<double> m_below;        //!< by server: price of its subtree, without a core

@@ -68,7 +68,7 @@ struct PlanMiddle
  * @param topology the network, servers connected
  * @param roots by chunk: its root
  * @param nRounds rounds of the whole plan
- * @param seed where chance comes from
+ * @param seed random seed
  * @return the middle
  */
 PlanMiddle ChooseMiddle(const Topology& topology,

@@ -40,7 +40,7 @@ constexpr uint64_t MOST_SEARCH_EFFORT = 1'000'000'000'000'000;
  * @param rounds a plan for all of an AllReduce
  * @param enough no fewer rounds are needed: a lower bound
  * @param effort about how many places for a workload may be looked at
- * @param seed where chance comes from
+ * @param seed random seed
  * @param progress where it is said how much of the effort is spent
  * @return the plan or a shorter one; the plan itself if it relays partial sums
  */

@@ -23,15 +23,14 @@ NS_OBJECT_ENSURE_REGISTERED(PlannedScheduler);
 TypeId
 PlannedScheduler::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("ns3::allreduce::PlannedScheduler")
-            .SetParent<AllReduceScheduler>()
-            .SetGroupName("AllReduce")
-            .AddAttribute("Seed",
-                          "Where chance comes from; the same seed gives the same plan.",
-                          UintegerValue(1),
-                          MakeUintegerAccessor(&PlannedScheduler::m_seed),
-                          MakeUintegerChecker<uint64_t>());
+    static TypeId tid = TypeId("ns3::allreduce::PlannedScheduler")
+                            .SetParent<AllReduceScheduler>()
+                            .SetGroupName("AllReduce")
+                            .AddAttribute("Seed",
+                                          "Random seed; the same seed gives the same plan.",
+                                          UintegerValue(1),
+                                          MakeUintegerAccessor(&PlannedScheduler::m_seed),
+                                          MakeUintegerChecker<uint64_t>());
     return tid;
 }
 

@@ -41,7 +41,7 @@ class PlannedScheduler : public AllReduceScheduler
     uint32_t GetNReplans() const;
 
   protected:
-    /// Where chance comes from, for schedulers that use it.
+    /// Random seed, for schedulers that use one.
     /// @return the attribute Seed
     uint64_t GetSeed() const;
 

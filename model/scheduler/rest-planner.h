@@ -66,7 +66,7 @@ std::vector<WorkloadList> Compact(const AllReduceState& state,
  * PlanByMirroring with the greedy planner.
  *
  * @param state any state in which no workload is in flight
- * @param seed where chance comes from
+ * @param seed random seed
  * @param samples the best of so many plans is taken
  * @param progress where it is said how far planning has come
  * @return the rounds that are left

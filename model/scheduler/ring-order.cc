@@ -226,7 +226,7 @@ class HamiltonianSearch
     }
 
     const std::vector<std::vector<NodeId>>& m_neighbors; //!< by server, ascending
-    std::mt19937_64 m_random;                            //!< where chance comes from
+    std::mt19937_64 m_random;                            //!< random numbers
     std::vector<NodeId> m_path;                          //!< the path so far
     std::vector<uint32_t> m_place;                       //!< by server: where in the path
     std::vector<uint32_t> m_nOpen;                       //!< by server: neighbors not in the path

@@ -281,7 +281,7 @@ class TourSearch
         near[near[0] == old ? 0 : 1] = by;
     }
 
-    std::mt19937_64& m_random;             //!< where chance comes from
+    std::mt19937_64& m_random;             //!< random numbers
     uint32_t m_nServers;                   //!< number of servers
     std::vector<std::vector<Pair>> m_near; //!< [tour][server]: the two beside it
     std::vector<uint32_t> m_nCycles;       //!< by tour

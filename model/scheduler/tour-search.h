@@ -32,7 +32,7 @@ namespace ns3::allreduce
  * @param topology the network
  * @param nTours how many Hamiltonian cycles
  * @param effort how to search
- * @param random where chance comes from
+ * @param random random numbers
  * @return twice as many rings, or none if they are not found
  */
 std::vector<Ring> FindTours(const Topology& topology,

@@ -216,7 +216,7 @@ class RandomRegularGraph
 
     std::set<Edge> m_edges;       //!< links so far
     std::vector<uint32_t> m_free; //!< free ports by switch
-    std::mt19937_64 m_random;     //!< where chance comes from
+    std::mt19937_64 m_random;     //!< random numbers
 };
 
 } // namespace
