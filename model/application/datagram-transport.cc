@@ -249,7 +249,8 @@ DatagramTransport::SetTimesForFrames(Flow& flow, double frameBits) const
     // Twice what keeps the path full, and what is on the way while an acknowledgement is due.
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
     const uint32_t mostUnderWay = std::min(flow.window, flow.nPackets);
-    flow.timeout = Seconds(4 * (roundTrip + mostUnderWay * interval));
+    // On the fastest links it is less than a tick, and timers of no time would never let any pass.
+    flow.timeout = Max(Seconds(4 * (roundTrip + mostUnderWay * interval)), TimeStep(1));
 }
 
 Time
