@@ -4,6 +4,7 @@
 
 #include "link-faults.h"
 
+#include "ns3/abort.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -40,6 +41,9 @@ DrawFaults(const Topology& topology, uint32_t count, uint64_t seed, Time horizon
         return NanoSeconds(random() % std::max<int64_t>(limit, 1));
     };
     std::vector<LinkId> links(topology.GetNLinks());
+    NS_ABORT_MSG_IF(count > links.size(),
+                    "DrawFaults: " << count << " links, expected at most the " << links.size()
+                                   << " of " << topology.GetName());
     std::iota(links.begin(), links.end(), 0);
     std::vector<LinkFault> faults;
     for (uint32_t i = 0; i < count; ++i)

@@ -111,8 +111,8 @@ ComputeQueueSeconds(const Topology& topology, uint32_t mtu)
 std::vector<double>
 ComputeBufferShares(const Topology& topology)
 {
-    // What all ports send in 25 us, as in Tomahawk 5 (165 MB at 51.2 Tb/s), and half of it for a
-    // port while no other has a queue, as dynamic thresholds with a factor of 1 give.
+    // What all ports send in 25 us, which is chosen, and half of it for a port while no other has a
+    // queue, as dynamic thresholds with a factor of 1 give.
     constexpr double BUFFER_SECONDS = 25e-6;
     std::vector<double> shares(topology.GetNNodes());
     for (const Link& link : topology.GetLinks())

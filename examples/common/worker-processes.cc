@@ -244,7 +244,9 @@ WorkerProcesses::Start(std::size_t index, const Task& task)
         {
             _exit(FAILED); // It ended before that could take effect.
         }
-        MostThreads() = std::max<std::size_t>(1, GetNCores() / m_nJobs);
+        MostThreads() =
+            std::max<std::size_t>(1,
+                                  GetNCores() / std::min<std::size_t>(m_nJobs, m_outcomes.size()));
         Work(ends[1], index, task);
     }
     close(ends[1]);

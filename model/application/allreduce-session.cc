@@ -161,7 +161,6 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     m_scheduler = scheduler;
     m_transport = transport;
     m_collective = std::move(collective);
-    m_applications.assign(network->GetTopology().GetNServers(), nullptr);
     m_transport->Open(network,
                       MakeCallback(&AllReduceSession::NoteSent, this),
                       MakeCallback(&AllReduceSession::NoteDelivered, this));
@@ -219,17 +218,20 @@ void
 AllReduceSession::AddApplication(AllReduceApplication* application)
 {
     const NodeId server = application->GetServer();
-    NS_ABORT_MSG_IF(server >= m_applications.size() || m_applications[server],
-                    "AllReduceSession: server " << server
-                                                << " has an application or is none of the "
-                                                << m_applications.size() << " servers");
+    m_applications.resize(std::max<std::size_t>(m_applications.size(), server + 1), nullptr);
+    NS_ABORT_MSG_IF(m_applications[server],
+                    "AllReduceSession: server " << server << " has two applications, expected one");
     m_applications[server] = application;
 }
 
 void
 AllReduceSession::NoteReady(NodeId server)
 {
-    if (++m_nReady < m_network->GetTopology().GetNServers())
+    const uint32_t nServers = m_network->GetTopology().GetNServers();
+    NS_ABORT_MSG_IF(server >= nServers,
+                    "AllReduceApplication: server " << server << ", expected less than "
+                                                    << nServers);
+    if (++m_nReady < nServers)
     {
         return;
     }
