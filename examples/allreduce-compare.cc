@@ -180,7 +180,7 @@ LeaveOutMissingPolicy(std::vector<Case>& cases, const PlanOptions& options)
     try
     {
         const Topology smallest = ParseTopology("bcube:2,0");
-        PlanVerified(smallest, MakeRoots(2, 1), "hrl", *MakeScheduler("hrl", options));
+        PlanVerified(smallest, MakeRoots(2, 1), *MakeScheduler("hrl", options));
     }
     catch (const InputError& error)
     {

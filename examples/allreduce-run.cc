@@ -29,14 +29,14 @@
 #include "ns3/allreduce-network.h"
 #include "ns3/chakra-trace.h"
 #include "ns3/distributed-run.h"
-#include "ns3/fixed-scheduler.h"
 #include "ns3/input-file.h"
 #include "ns3/net-device.h"
 #include "ns3/pcap-file-wrapper.h"
 #include "ns3/schedule-file.h"
-#include "ns3/schedule-verifier.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/simulation-defaults.h"
 #include "ns3/trace-helper.h"
+#include "ns3/verified-plan.h"
 
 #ifdef ALLREDUCE_NETANIM
 #include "ns3/animation-interface.h"
@@ -301,7 +301,7 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
     if (!path.empty() && GetLaunchedRank() == 0)
     {
         OutputFile file("--schedule-out", path);
-        WriteSchedule(experiment.GetAnnounced(), experiment.plan, file.Get());
+        WriteSchedule(experiment.GetAnnounced(), experiment.plan.GetSchedule(), file.Get());
         file.Finish();
     }
 }
@@ -339,13 +339,7 @@ MakeFromFile(const Options& options, uint64_t bytes)
     const std::string& path = options.scheduleIn;
     InputFile in(path, "schedule file");
     const ScheduleFile file = ReadSchedule(in, NamePath(path));
-    const Verdict verdict = Verify(file.topology, file.schedule);
-    if (!verdict.isCorrect)
-    {
-        FailInput("schedule file ", NamePath(path), " is not correct: ", verdict.reason);
-    }
-    const auto scheduler = CreateObject<FixedScheduler>();
-    scheduler->SetSchedule(file.schedule);
+    const VerifiedPlan plan(file.topology, file.schedule, "schedule file " + NamePath(path));
     const Training training = ReadTraining(options, file.topology.GetNServers());
     if (training && !file.schedule.collective.IsOfAll())
     {
@@ -353,8 +347,8 @@ MakeFromFile(const Options& options, uint64_t bytes)
     }
     Experiment experiment{options.run.MakeActual(file.topology),
                           path,
-                          scheduler,
-                          file.schedule,
+                          CreateScheduler("greedy"),
+                          plan,
                           GetLargest(training, bytes),
                           training,
                           GetShape(file.schedule.collective, file.topology)};

@@ -60,6 +60,13 @@ AllReduceHelper::MakeCollective(uint32_t chunksPerServer) const
                : allreduce::MakeCollective(m_groups, nServers, chunksPerServer, m_mayRelay);
 }
 
+void
+AllReduceHelper::SetPlan(VerifiedPlan plan)
+{
+    SetCollective(plan.GetCollective());
+    m_plan = std::move(plan);
+}
+
 Ptr<AllReduceSession>
 AllReduceHelper::Install(const std::string& scheduler, const std::string& transport)
 {
@@ -93,7 +100,8 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
             m_network->GetMtu(),
             bytes.Get(),
             sync.Get() == "Barrier");
-        session->Setup(m_network, choice.scheduler, transport, choice.plan.collective);
+        session->Setup(m_network, choice.scheduler, transport, choice.plan.GetCollective());
+        session->SetPlan(choice.plan);
     }
     else
     {
@@ -102,6 +110,10 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
                        transport,
                        m_collective.roots.empty() ? MakeCollective(m_chunksPerServer)
                                                   : m_collective);
+    }
+    if (m_plan)
+    {
+        session->SetPlan(*m_plan);
     }
     m_applications = ApplicationContainer();
     for (NodeId server = 0; server < m_network->GetTopology().GetNServers(); ++server)

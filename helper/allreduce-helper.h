@@ -12,6 +12,7 @@
 #include "ns3/object-factory.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,14 @@ class AllReduceHelper
     void SetCollective(Collective collective);
 
     /**
+     * Let sessions follow a plan; their schedulers are asked only when something happens that it
+     * does not foresee. It says what is summed where, too.
+     *
+     * @param plan the plan
+     */
+    void SetPlan(VerifiedPlan plan);
+
+    /**
      * Put an application on every server. When they start is when the job does:
      * GetApplications().Start(time).
      *
@@ -84,7 +93,7 @@ class AllReduceHelper
     /**
      * Put an application on every server.
      *
-     * @param scheduler the scheduler; one that keeps a plan serves one session at a time
+     * @param scheduler the scheduler
      * @param transport the transport, for this session only
      * @return the session, which begins when all applications have started
      */
@@ -112,6 +121,7 @@ class AllReduceHelper
     bool m_mayRelay{true};               //!< whether others may relay
     uint32_t m_chunksPerServer{0};       //!< 0: to be chosen
     Collective m_collective;             //!< if it was set; else without chunks
+    std::optional<VerifiedPlan> m_plan;  //!< if it was set
     ApplicationContainer m_applications; //!< of the last session
 };
 

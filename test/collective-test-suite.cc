@@ -608,7 +608,7 @@ class PacketsTestCase : public DataCentreTestCase
     {
         const std::vector<std::string> transports = {"raw", "udp", "tcp"};
         const auto scheduler = CreateScheduler(drawn.scheduler);
-        auto plan = PlanVerified(drawn.topology, drawn.collective, drawn.scheduler, *scheduler);
+        auto plan = PlanVerified(drawn.topology, drawn.collective, *scheduler);
         const Experiment experiment{drawn.topology,
                                     drawn.scheduler,
                                     scheduler,
@@ -630,7 +630,7 @@ class PacketsTestCase : public DataCentreTestCase
             const Collective collective =
                 MakeCollective({{kind, {0, 2, 4, 6, 8}, 4}, {kind, {1, 3, 5, 7}, 3}}, 9, 2, true);
             const auto scheduler = CreateScheduler("forest");
-            auto plan = PlanVerified(bcube, collective, "forest", *scheduler);
+            auto plan = PlanVerified(bcube, collective, *scheduler);
             const Experiment experiment{bcube, "forest", scheduler, std::move(plan), 1 << 18};
             RunOptions options = MakeOptions("raw", "barrier");
             options.faults.fail = {"4-10@20us"};

@@ -170,7 +170,7 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         const Topology network = ParseTopology(topology);
         const auto roots = MakeRoots(network.GetNServers(), 2);
         m_scheduler = CreateObject<RememberingScheduler>();
-        AllReduceSchedule plan = PlanVerified(network, roots, "someone", *m_scheduler);
+        VerifiedPlan plan = PlanVerified(network, roots, *m_scheduler);
         m_experiment.emplace(Experiment{network, "someone", m_scheduler, std::move(plan), 4 << 20});
         m_options = MakeOptions("raw", sync);
         m_options.recordsFlows = true;
@@ -190,7 +190,7 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         steps.erase("size");
         NS_TEST_EXPECT_MSG_EQ(m_result.failure, "", sync);
         const Json planned =
-            MakeScheduleView(m_experiment->topology, m_experiment->plan, "someone");
+            MakeScheduleView(m_experiment->topology, m_experiment->plan.GetSchedule(), "someone");
         NS_TEST_EXPECT_MSG_EQ((steps == planned), true, sync << ": the plan is what ran");
         NS_TEST_EXPECT_MSG_EQ(m_view["run"]["marks"].size(), 0, sync << ": nothing to mark");
         NS_TEST_EXPECT_MSG_EQ(m_view["run"]["cut"].size(), 0, sync << ": nothing was cut");
@@ -272,7 +272,7 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         Held held(nServers);
         for (NodeId server = 0; server < nServers; ++server)
         {
-            held[server].assign(m_experiment->plan.collective.GetNChunks(), uint64_t{1} << server);
+            held[server].assign(m_experiment->plan.GetCollective().GetNChunks(), uint64_t{1} << server);
         }
         std::map<uint64_t, uint32_t> cells;
         for (std::size_t round = 0; round < handedOut.rounds.size(); ++round)

@@ -576,9 +576,9 @@ class ControlTestCase : public DataCentreTestCase
                     // A grant for each workload, or a token and a release for each round and
                     // server but the root, with no release in the first and not all tokens in the
                     // last. Over tcp servers come together first, and the root begins.
-                    const uint64_t rounds = experiment.plan.rounds.size();
+                    const uint64_t rounds = experiment.plan.GetRounds().size();
                     const uint64_t expected = sync == "dependency"
-                                                  ? experiment.plan.CountWorkloads()
+                                                  ? experiment.plan.GetSchedule().CountWorkloads()
                                                   : 2 * (rounds - 1) * (nServers - 1);
                     NS_TEST_EXPECT_MSG_GT_OR_EQ(packets.nMessages, expected, name);
                     const uint64_t gathering = transport == "tcp" ? 2 * (nServers - 1) : 0;

@@ -8,7 +8,7 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-transport.h"
-#include "ns3/fixed-scheduler.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/global-value.h"
 #include "ns3/nstime.h"
 #include "ns3/packet.h"
@@ -242,10 +242,8 @@ Experiment
 MakeFixedExperiment(const Topology& topology)
 {
     constexpr uint64_t BYTES = 300'000;
-    const auto scheduler = CreateObject<FixedScheduler>();
-    const AllReduceSchedule schedule = MakeShortestWays(topology);
-    scheduler->SetSchedule(schedule);
-    return {topology, "shortest ways", scheduler, schedule, BYTES};
+    const VerifiedPlan plan(topology, MakeShortestWays(topology), "shortest ways");
+    return {topology, "shortest ways", CreateScheduler("greedy"), plan, BYTES};
 }
 
 /// @return what can be measured, in digits that tell any two numbers apart

@@ -184,7 +184,7 @@ class TraceEventsTestCase : public TestCase
         TestFaults();
         TestNothing();
         const Experiment experiment = MakeExperiment(ParseTopology("bcube:3,1"), "greedy", 1 << 20);
-        TestSchedule(experiment.plan);
+        TestSchedule(experiment.plan.GetSchedule());
     }
 
     void TestFlows()

@@ -250,8 +250,8 @@ class ViewDetailsTestCase : public TestCase
         for (const char* name : {"bcube:4,1", "fattree:8", "jellyfish:40,4,2"})
         {
             const Experiment experiment = MakeExperiment(ParseTopology(name), "greedy", 1 << 20, 1);
-            const Json view = MakeScheduleView(experiment.topology, experiment.plan, "greedy");
-            CheckChunks(view, experiment.plan);
+            const Json view = MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
+            CheckChunks(view, experiment.plan.GetSchedule());
             if (view["is_aggregated"].get<bool>())
             {
                 CheckLetters(view);
@@ -260,7 +260,7 @@ class ViewDetailsTestCase : public TestCase
         }
         const Topology racks = ReadJsonTopology(MakeRackFile(2, 3));
         const Experiment experiment = MakeExperiment(racks, "greedy", 1 << 20, 1);
-        const Json view = MakeScheduleView(experiment.topology, experiment.plan, "greedy");
+        const Json view = MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
         NS_TEST_EXPECT_MSG_EQ(view["racks"].dump(), "[[0,2,4,6,7],[1,3,5,8,9]]", "racks");
     }
 
@@ -314,7 +314,7 @@ class ViewDetailsTestCase : public TestCase
         const Json& members = view["member_links"];
         NS_TEST_ASSERT_MSG_EQ(members.size(), 4 * topology.GetNLinks(), topology.GetName());
         std::vector<uint64_t> loads(topology.GetNDirectedLinks(), 0);
-        for (const OwnRound& round : OwnSchedule(experiment.plan).rounds)
+        for (const OwnRound& round : OwnSchedule(experiment.plan.GetSchedule()).rounds)
         {
             for (const OwnWorkload& workload : round)
             {
@@ -327,7 +327,7 @@ class ViewDetailsTestCase : public TestCase
         for (LinkId id = 0; id < topology.GetNLinks(); ++id)
         {
             const Link& link = topology.GetLink(id);
-            const double most = 1.0 * link.capacity * experiment.plan.rounds.size();
+            const double most = 1.0 * link.capacity * experiment.plan.GetRounds().size();
             NS_TEST_EXPECT_MSG_EQ(members[4 * id], link.a, "one end");
             NS_TEST_EXPECT_MSG_EQ(members[4 * id + 1], link.b, "the other end");
             for (uint32_t way : {0, 1})

@@ -253,9 +253,9 @@ class ScheduleViewTestCase : public TestCase
             {
                 const Experiment experiment =
                     MakeExperiment(ParseTopology(name), scheduler, 1 << 20, 1);
-                const Json view = Check(experiment.topology, experiment.plan);
+                const Json view = Check(experiment.topology, experiment.plan.GetSchedule());
                 NS_TEST_EXPECT_MSG_EQ(view["steps"].size(),
-                                      experiment.plan.rounds.size() + 1,
+                                      experiment.plan.GetRounds().size() + 1,
                                       name);
             }
         }
@@ -381,7 +381,7 @@ class RunViewTestCase : public DataCentreTestCase
                                         "ends in time");
         }
         std::multiset<Key> planned;
-        for (const OwnRound& round : OwnSchedule(experiment.plan).rounds)
+        for (const OwnRound& round : OwnSchedule(experiment.plan.GetSchedule()).rounds)
         {
             for (const OwnWorkload& w : round)
             {
@@ -410,8 +410,8 @@ class RunViewTestCase : public DataCentreTestCase
     /// What the plan sends over a link is what the link has carried, but for headers.
     void CheckLinks(const Json& view, const Experiment& experiment, const ExperimentResult& result)
     {
-        const uint64_t chunkBytes = experiment.bytes / experiment.plan.collective.GetNChunks();
-        const ViewTotals planned = CountLoads(experiment.topology, experiment.plan);
+        const uint64_t chunkBytes = experiment.bytes / experiment.plan.GetCollective().GetNChunks();
+        const ViewTotals planned = CountLoads(experiment.topology, experiment.plan.GetSchedule());
         for (const LinkUse& use : result.links)
         {
             const uint64_t bytes =
@@ -423,7 +423,7 @@ class RunViewTestCase : public DataCentreTestCase
         const auto add = [](uint64_t sum, const AllReduceFlow& flow) { return sum + flow.bytes; };
         NS_TEST_EXPECT_MSG_EQ(
             std::accumulate(result.flows.begin(), result.flows.end(), uint64_t{0}, add),
-            chunkBytes * experiment.plan.CountWorkloads(),
+            chunkBytes * experiment.plan.GetSchedule().CountWorkloads(),
             "bytes of all flows");
     }
 };

@@ -29,72 +29,6 @@ namespace
 constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
 constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
 
-/// @brief When plans are made.
-class ReplanTestCase : public TestCase
-{
-  public:
-    ReplanTestCase()
-        : TestCase("a plan is made anew only when the state is not the expected one")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        const Topology topology = ParseTopology("bcube:3,1");
-        for (const std::string& name : GetNamesWithoutLearning())
-        {
-            const auto scheduler = DynamicCast<PlannedScheduler>(CreateScheduler(name));
-            AllReduceState state(topology, MakeRoots(9, 1));
-            const std::size_t nRounds = Plan(*scheduler, state).rounds.size();
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 0, name << ": all went as planned");
-            RunRound(*scheduler, state, 0);
-            RunRound(*scheduler, state, 0);
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 0, name << ": once more");
-            RunRound(*scheduler, state, 1);
-            RunRound(*scheduler, state, 0);
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 1, name << ": a workload failed");
-            state.SetLinkUp(0, false);
-            RunRound(*scheduler, state, 0);
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 2, name << ": a link is down");
-            Plan(*scheduler, state);
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 2, name << ": the rest as planned");
-            AllReduceState again(topology, MakeRoots(9, 1));
-            NS_TEST_EXPECT_MSG_EQ(Plan(*scheduler, again).rounds.size(),
-                                  nRounds,
-                                  name << ": a new beginning is not a replan");
-            NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 2, name << ": nor counted");
-        }
-        TestDone(topology);
-    }
-
-    static void RunRound(AllReduceScheduler& scheduler, AllReduceState& state, uint32_t nFailing)
-    {
-        const WorkloadList round = scheduler.NextRound(state);
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
-        {
-            const auto flight = state.Start(round.Get(i));
-            if (i < nFailing)
-            {
-                state.Abort(flight);
-            }
-        }
-        state.EndRound();
-    }
-
-    void TestDone(const Topology& topology)
-    {
-        const auto scheduler = DynamicCast<PlannedScheduler>(CreateScheduler("greedy"));
-        AllReduceState state(topology, MakeRoots(9, 1));
-        while (!state.IsDone())
-        {
-            RunRound(*scheduler, state, 0);
-        }
-        NS_TEST_EXPECT_MSG_EQ(scheduler->NextRound(state).IsEmpty(), true, "nothing is left");
-        NS_TEST_EXPECT_MSG_EQ(scheduler->GetNReplans(), 0, "and nothing was planned for it");
-    }
-};
-
 /// @brief A scheduler outside of the module: all to the root and back, one at a time.
 class OneByOneScheduler : public AllReduceScheduler
 {
@@ -511,7 +445,6 @@ class SchedulerTestSuite : public TestSuite
         AddTestCase(new RoundBuilderTestCase);
         AddTestCase(new MisbehaviorTestCase);
         AddTestCase(new DisconnectedTestCase);
-        AddTestCase(new ReplanTestCase);
         AddTestCase(new ProgressTestCase, EXTENSIVE);
     }
 };

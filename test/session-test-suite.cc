@@ -19,7 +19,6 @@
 #include "ns3/enum.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/point-to-point-net-device.h"
-#include "ns3/round-hash.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
@@ -75,7 +74,7 @@ class ExactSumsTestCase : public TestCase
                                           "",
                                           transport << " " << sync << " " << bytes << " bytes");
                     NS_TEST_EXPECT_MSG_EQ(result.rounds,
-                                          experiment.plan.rounds.size(),
+                                          experiment.plan.GetRounds().size(),
                                           "every round is carried out");
                     NS_TEST_EXPECT_MSG_EQ(result.nDropped, 0, "no queue overflows");
                 }
@@ -141,9 +140,9 @@ class EventsTestCase : public TestCase
     static double GetByteHops(const Experiment& experiment)
     {
         const double chunk =
-            static_cast<double>(experiment.bytes) / experiment.plan.collective.GetNChunks();
+            static_cast<double>(experiment.bytes) / experiment.plan.GetCollective().GetNChunks();
         double byteHops = 0;
-        for (const WorkloadList& round : experiment.plan.rounds)
+        for (const WorkloadList& round : experiment.plan.GetRounds())
         {
             for (std::size_t i = 0; i < round.GetSize(); ++i)
             {
@@ -225,7 +224,7 @@ class IdealAfterFailureTestCase : public DataCentreTestCase
         std::vector<Link> left = whole.GetLinks();
         left.erase(left.begin());
         const IdealTime known =
-            ComputeIdealTime(whole.WithLinks("left", left), experiment.plan.collective, 1 << 20);
+            ComputeIdealTime(whole.WithLinks("left", left), experiment.plan.GetCollective(), 1 << 20);
         NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what is left");
         NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
         options.faults.fail = {"0-4@100us", "0-6@100us"};
@@ -669,12 +668,10 @@ class AnnouncedTestCase : public TestCase
         const Experiment known = makeExperiment();
         options.faults.slow = {"0-16:8"};
         const Experiment slow = makeExperiment();
-        NS_TEST_ASSERT_MSG_EQ(slow.plan.collective.GetNChunks(),
-                              known.plan.collective.GetNChunks(),
+        NS_TEST_ASSERT_MSG_EQ(slow.plan.GetCollective().GetNChunks(),
+                              known.plan.GetCollective().GetNChunks(),
                               "chunks");
-        NS_TEST_EXPECT_MSG_EQ(HashRounds(MakeRoundRange(slow.plan.rounds)),
-                              HashRounds(MakeRoundRange(known.plan.rounds)),
-                              "plan");
+        NS_TEST_EXPECT_MSG_EQ(slow.plan.GetHash(), known.plan.GetHash(), "plan");
         const auto onSlow = RunExperiment(slow, options);
         options.faults.slow.clear();
         const auto onKnown = RunExperiment(known, options);

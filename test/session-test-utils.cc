@@ -34,7 +34,7 @@ MakeExperiment(const Topology& topology,
 {
     const auto object = CreateScheduler(scheduler);
     const auto roots = MakeRoots(topology.GetNServers(), chunksPerServer);
-    auto plan = PlanVerified(topology, roots, scheduler, *object);
+    auto plan = PlanVerified(topology, roots, *object);
     return {topology, scheduler, object, std::move(plan), bytes};
 }
 

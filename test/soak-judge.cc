@@ -61,7 +61,7 @@ SoakJudge::SoakJudge(const SoakCase& drawn,
                      Time end)
     : m_drawn(drawn),
       m_experiment(experiment),
-      m_collective(experiment.plan.collective),
+      m_collective(experiment.plan.GetCollective()),
       m_result(result),
       m_nIterations(run.iterations),
       m_computeTime(NanoSeconds(ParseTime(run.computeTime, "compute time"))),

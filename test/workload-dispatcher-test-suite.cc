@@ -9,7 +9,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/allreduce-transport.h"
-#include "ns3/fixed-scheduler.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/rest-planner.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/test.h"
@@ -265,8 +265,7 @@ class CircleTestCase : public DataCentreTestCase
     void DoRun() override
     {
         const Topology star = MakeTestStar(4);
-        const auto scheduler = CreateObject<FixedScheduler>();
-        scheduler->SetSchedule(MakePlan());
+        const VerifiedPlan plan(star, MakePlan(), "by hand");
         for (const std::string& transport : GetTransportNames())
         {
             for (const std::string& sync : SYNCS)
@@ -278,7 +277,8 @@ class CircleTestCase : public DataCentreTestCase
                     options.faults.slow = {"1-4:10", "3-4:3"};
                     const Topology slowed = options.faults.ApplySlow(star);
                     const auto result =
-                        RunExperiment({slowed, "fixed", scheduler, MakePlan(), 10000}, options);
+                        RunExperiment({slowed, "fixed", CreateScheduler("greedy"), plan, 10000},
+                                      options);
                     NS_TEST_EXPECT_MSG_EQ(result.failure,
                                           "",
                                           transport << " " << sync << " " << control);

@@ -13,6 +13,7 @@
 #include "ns3/scheduler-factory.h"
 #include "ns3/string.h"
 #include "ns3/uinteger.h"
+#include "ns3/verified-plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -195,13 +196,7 @@ MakePlan(const Topology& topology,
     {
         SetScorer(*scheduler, name, *scorer);
     }
-    AllReduceSchedule schedule = Plan(*scheduler, AllReduceState(topology, roots));
-    const Verdict verdict = Verify(topology, schedule);
-    if (!verdict.isCorrect)
-    {
-        FailInput(topology.GetName(), " ", name, " is not correct: ", verdict.reason);
-    }
-    return schedule;
+    return PlanVerified(topology, roots, *scheduler).GetSchedule();
 }
 
 ScheduleObject

@@ -13,7 +13,7 @@
 #include "ns3/allreduce-helper.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/enum.h"
-#include "ns3/fixed-scheduler.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-helper.h"
 #include "ns3/uinteger.h"
@@ -83,8 +83,6 @@ class RingSimulation
         const bool isReserved = m_options.share == "reserved";
         const RingNetwork part =
             MakeRingNetwork(*m_network, ring, isReserved ? measurement.bandwidthBps : 0);
-        const auto scheduler = CreateObject<FixedScheduler>();
-        scheduler->SetSchedule(part.schedule);
         const auto session = CreateObject<AllReduceSession>();
         session->SetAttribute("Bytes", UintegerValue(GetSessionBytes(measurement)));
         session->SetAttribute("Sync", EnumValue(AllReduceSession::DEPENDENCY));
@@ -93,9 +91,10 @@ class RingSimulation
             "ComputeTime",
             TimeValue(Seconds(measurement.analyticalIteration - measurement.analyticalTransfer)));
         session->Setup(part.network,
-                       scheduler,
+                       CreateScheduler("greedy"),
                        CreateTransport(m_options.transport),
                        part.schedule.collective);
+        session->SetPlan(VerifiedPlan(part.network->GetTopology(), part.schedule, "ring"));
         for (NodeId server = 0; server < ring.servers.size(); ++server)
         {
             const auto application = CreateObject<AllReduceApplication>();

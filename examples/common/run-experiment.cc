@@ -15,7 +15,6 @@
 #include "ns3/input-file.h"
 #include "ns3/network-partition.h"
 #include "ns3/round-hash.h"
-#include "ns3/schedule-verifier.h"
 #include "ns3/simulator.h"
 
 #include <fstream>
@@ -81,7 +80,7 @@ class Run
                           "ns3::DistributedSimulatorImpl");
             }
         }
-        const uint64_t plan = HashRounds(MakeRoundRange(m_experiment.plan.rounds));
+        const uint64_t plan = m_experiment.plan.GetHash();
         if (!IsSameOnAllRanks(plan) ||
             !IsSameOnAllRanks(CombineHashes({partition.begin(), partition.end()})))
         {
@@ -98,7 +97,7 @@ class Run
         const Topology& topology = m_experiment.topology;
         if (m_options.partition.empty())
         {
-            return PartitionNetwork(topology, m_experiment.plan, m_options.nRanks);
+            return PartitionNetwork(topology, m_experiment.plan.GetSchedule(), m_options.nRanks);
         }
         InputFile file(m_options.partition, "--partition: file");
         return ReadPartition(file,
@@ -197,16 +196,6 @@ class Run
     RunNetwork m_network;                //!< where they are
 };
 
-void
-CheckPlan(const Topology& topology, const std::string& name, const AllReduceSchedule& plan)
-{
-    const Verdict verdict = Verify(topology, plan);
-    if (!verdict.isCorrect)
-    {
-        FailInput(topology.GetName(), " ", name, " is not correct: ", verdict.reason);
-    }
-}
-
 } // namespace
 
 std::string
@@ -218,18 +207,6 @@ RunMark::Describe() const
     }
     return "link " + std::to_string(a) + "-" + std::to_string(b) +
            (kind == LINK_BROKE ? " broke" : " was mended");
-}
-
-AllReduceSchedule
-PlanVerified(const Topology& topology,
-             const Collective& collective,
-             const std::string& name,
-             AllReduceScheduler& scheduler,
-             const PlanningProgress& progress)
-{
-    AllReduceSchedule plan = Plan(scheduler, AllReduceState(topology, collective), progress);
-    CheckPlan(topology, name, plan);
-    return plan;
 }
 
 void
@@ -255,35 +232,34 @@ PlanExperiment(const Topology& topology,
     const PlanningProgress progress(
         [&](const std::string& what, double share) { line->Show(what, share); });
     const GroupShape shape = GetShape(plan.groups.MakeGroups(announced));
-    Experiment experiment{run.MakeActual(topology), schedulerName, nullptr, {}, bytes, nullptr};
-    experiment.shape = shape;
-    if (!run.faults.slow.empty())
-    {
-        experiment.announced = announced;
-    }
+    const auto makeExperiment = [&](Ptr<AllReduceScheduler> scheduler, VerifiedPlan made) {
+        Experiment experiment{run.MakeActual(topology), schedulerName, scheduler, made, bytes};
+        experiment.shape = shape;
+        if (!run.faults.slow.empty())
+        {
+            experiment.announced = announced;
+        }
+        return experiment;
+    };
     if (ChoosesByBytes(announced, plan))
     {
         const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };
-        ChunkChoice choice = ChooseChunks(announced,
-                                          makeCollective,
-                                          makeScheduler,
-                                          *CreateTransport(run.transport),
-                                          run.frame,
-                                          bytes * shape.nGroups,
-                                          run.GetSync() == AllReduceSession::BARRIER,
-                                          progress);
-        CheckPlan(announced, schedulerName, choice.plan);
-        experiment.scheduler = choice.scheduler;
-        experiment.plan = std::move(choice.plan);
+        const ChunkChoice choice = ChooseChunks(announced,
+                                                makeCollective,
+                                                makeScheduler,
+                                                *CreateTransport(run.transport),
+                                                run.frame,
+                                                bytes * shape.nGroups,
+                                                run.GetSync() == AllReduceSession::BARRIER,
+                                                progress);
+        Experiment experiment = makeExperiment(choice.scheduler, choice.plan);
+        experiment.predictedSeconds = choice.predictedSeconds;
         return experiment;
     }
-    experiment.scheduler = makeScheduler();
-    experiment.plan = PlanVerified(announced,
-                                   MakeCollective(announced, plan),
-                                   schedulerName,
-                                   *experiment.scheduler,
-                                   progress);
-    return experiment;
+    const Ptr<AllReduceScheduler> scheduler = makeScheduler();
+    return makeExperiment(
+        scheduler,
+        PlanVerified(announced, MakeCollective(announced, plan), *scheduler, progress));
 }
 
 ExperimentResult

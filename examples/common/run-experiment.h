@@ -9,12 +9,12 @@
 #include "run-options.h"
 
 #include "ns3/allreduce-application.h"
-#include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/chakra-workload.h"
 #include "ns3/ideal-time.h"
 #include "ns3/nstime.h"
+#include "ns3/verified-plan.h"
 
 #include <cstdint>
 #include <memory>
@@ -30,8 +30,8 @@ struct Experiment
 {
     Topology topology;                 //!< the actual network, which is simulated
     std::string schedulerName;         //!< who plans
-    Ptr<AllReduceScheduler> scheduler; //!< the same
-    AllReduceSchedule plan;            //!< what it planned, verified
+    Ptr<AllReduceScheduler> scheduler; //!< the same, or who plans what is left after a failure
+    VerifiedPlan plan;                 //!< what it planned
     uint64_t bytes;                    //!< size of the gradient of a group, or of the largest
     /// What servers do in a training iteration, one for each or one for all; nullptr: AllReduces
     /// one after another, as the options say.
@@ -39,6 +39,8 @@ struct Experiment
     GroupShape shape{}; //!< which collective of how many groups
     /// The announced network, for which is planned and predicted; none: it is the actual one.
     std::optional<Topology> announced{};
+    /// By the flow-level model, for the announced network; none: nobody has asked for it yet.
+    std::optional<double> predictedSeconds{};
 
     /// @return the network that the planner was told of
     const Topology& GetAnnounced() const
@@ -139,23 +141,6 @@ struct ExperimentResult
     std::vector<std::vector<WorkloadList>> handedOut; //!< by AllReduce: its rounds, see HandedOut
     std::vector<RunMark> marks;                       //!< what no plan foresees, in order
 };
-
-/**
- * Plan with a scheduler from the beginning, and have the plan verified.
- *
- * @param topology the network
- * @param collective what is to be summed where
- * @param name the scheduler's name, for messages
- * @param scheduler the scheduler
- * @param progress where it says how far it has come
- * @return the plan
- * @throws InputError if the plan is not correct
- */
-AllReduceSchedule PlanVerified(const Topology& topology,
-                               const Collective& collective,
-                               const std::string& name,
-                               AllReduceScheduler& scheduler,
-                               const PlanningProgress& progress = {});
 
 /**
  * Plan what options ask for.

@@ -55,7 +55,7 @@ nlohmann::ordered_json
 MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
 {
     const GroupShape& shape = experiment.shape;
-    const double nChunks = experiment.plan.collective.GetNChunks();
+    const double nChunks = experiment.plan.GetCollective().GetNChunks();
     const uint32_t nServers = experiment.topology.GetNServers();
     nlohmann::ordered_json row = {
         {"topology", experiment.topology.GetName()},
@@ -84,7 +84,7 @@ void
 AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const ExperimentResult& result)
 {
     row["rounds"] = result.rounds;
-    row["planned_rounds"] = experiment.plan.rounds.size();
+    row["planned_rounds"] = experiment.plan.GetRounds().size();
     row["bound"] = result.boundRounds;
     row["ideal_s"] = result.idealSeconds;
     row["ideal_bandwidth_s"] = result.ideal.bandwidth;
@@ -210,7 +210,7 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
 {
     nlohmann::ordered_json row = MakeSettingsJson(experiment, options);
     AddTimes(row, experiment, result);
-    row["plan_hash"] = FormatHash(HashRounds(MakeRoundRange(experiment.plan.rounds)));
+    row["plan_hash"] = FormatHash(experiment.plan.GetHash());
     AddOutcome(row, options, result);
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;

@@ -13,7 +13,6 @@
 #include "ns3/datagram-transport.h"
 #include "ns3/enum.h"
 #include "ns3/ideal-time.h"
-#include "ns3/round-hash.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
 #include "ns3/uinteger.h"
@@ -38,7 +37,7 @@ SessionRun::Install(Ptr<AllReduceNetwork> network, Time start)
 {
     m_network = network;
     AllReduceHelper helper(network);
-    helper.SetCollective(m_experiment.plan.collective);
+    helper.SetPlan(m_experiment.plan);
     helper.SetAttribute("Bytes", UintegerValue(GetTotalBytes(m_experiment.bytes)));
     helper.SetAttribute("Sync", EnumValue(m_options.GetSync()));
     helper.SetAttribute("Control", EnumValue(m_options.GetControl()));
@@ -47,7 +46,6 @@ SessionRun::Install(Ptr<AllReduceNetwork> network, Time start)
     helper.SetAttribute("Watchdog", TimeValue(NanoSeconds(ParseTime(m_options.watchdog))));
     helper.SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
     m_session = helper.Install(m_experiment.scheduler, CreateTransport(m_options.transport));
-    m_session->ExpectPlan(HashRounds(MakeRoundRange(m_experiment.plan.rounds)));
     m_session->TraceConnectWithoutContext("RoundEnded",
                                           MakeCallback(&SessionRun::NoteRoundEnded, this));
     helper.GetApplications().Start(start);
@@ -145,14 +143,15 @@ std::string
 SessionRun::DescribeProgress() const
 {
     return "round " + std::to_string(m_nRoundsEnded) + " of " +
-           std::to_string(m_experiment.plan.rounds.size());
+           std::to_string(m_experiment.plan.GetRounds().size());
 }
 
 double
 SessionRun::GetProgress() const
 {
     // What is planned anew on the way can be longer; the share then waits for it.
-    const double share = std::min(1.0, m_nRoundsEnded / double(m_experiment.plan.rounds.size()));
+    const double share =
+        std::min(1.0, m_nRoundsEnded / double(m_experiment.plan.GetRounds().size()));
     return std::min(1.0, (m_session->GetDurations().size() + share) / GetNAllReduces());
 }
 
@@ -160,7 +159,9 @@ void
 SessionRun::Predict()
 {
     m_result.boundRounds =
-        ComputeLowerBounds(m_experiment.topology, m_experiment.plan.collective).GetBest().rounds;
+        ComputeLowerBounds(m_experiment.topology, m_experiment.plan.GetCollective())
+            .GetBest()
+            .rounds;
     if (m_experiment.training)
     {
         PredictTraining();
@@ -169,7 +170,9 @@ SessionRun::Predict()
     // Nothing on the actual network is faster than its ideal; planners know the announced one only.
     m_result.ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
     m_result.idealSeconds = m_result.ideal.seconds;
-    m_result.predictedSeconds = PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);
+    m_result.predictedSeconds = m_experiment.predictedSeconds
+                                    ? *m_experiment.predictedSeconds
+                                    : PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);
 }
 
 void
@@ -194,7 +197,7 @@ SessionRun::PredictTraining()
 IdealTime
 SessionRun::ComputeIdeal(const Topology& topology, uint64_t bytes) const
 {
-    return ComputeIdealTime(topology, m_experiment.plan.collective, GetTotalBytes(bytes));
+    return ComputeIdealTime(topology, m_experiment.plan.GetCollective(), GetTotalBytes(bytes));
 }
 
 void
@@ -215,7 +218,7 @@ SessionRun::CollectDownLinks()
     }
     const Topology rest = topology.WithLinks(topology.GetName(), left);
     const auto isPossible = [&] {
-        const AllReduceState state(rest, m_experiment.plan.collective);
+        const AllReduceState state(rest, m_experiment.plan.GetCollective());
         return rest.AreServersConnected() && FindCutOff(state, false).empty();
     };
     if (!m_result.downLinks.empty() && !m_experiment.training && isPossible())
@@ -230,7 +233,7 @@ SessionRun::PredictOn(const Topology& topology, uint64_t bytes) const
     return PredictSeconds(topology,
                           *m_session->GetTransport(),
                           m_options.frame,
-                          m_experiment.plan,
+                          m_experiment.plan.GetSchedule(),
                           GetTotalBytes(bytes),
                           m_options.GetSync() == AllReduceSession::BARRIER);
 }
@@ -339,7 +342,7 @@ SessionRun::CountLastFrames() const
     const Topology& topology = m_network->GetTopology();
     std::vector<uint64_t> nOnLink(topology.GetNDirectedLinks(), 0);
     uint64_t nHops = 0;
-    for (const WorkloadList& round : m_experiment.plan.rounds)
+    for (const WorkloadList& round : m_experiment.plan.GetRounds())
     {
         std::size_t longest = 1;
         for (std::size_t i = 0; i < round.GetSize(); ++i)

@@ -11,14 +11,13 @@
 #include "allreduce-transport.h"
 
 #include "ns3/allreduce-scheduler.h"
-#include "ns3/allreduce-state.h"
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"
 #include "ns3/traced-callback.h"
+#include "ns3/verified-plan.h"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,11 +26,7 @@
 namespace ns3::allreduce
 {
 
-class ContributionLedger;
-class RoundProver;
-class TokenBarrier;
-class TransferNumbers;
-class WorkloadDispatcher;
+class CollectiveRun;
 
 /**
  * @ingroup allreduce
@@ -157,12 +152,13 @@ class AllReduceSession : public Object
     void SetSequence(std::vector<uint64_t> bytes, std::function<Time(uint32_t)> wait);
 
     /**
-     * Say which plan has been verified; it is not proven again. The session fails if the scheduler
-     * keeps a plan and that is another one.
+     * Give the session a plan to follow; its scheduler is asked only when something happens that
+     * the plan does not foresee. Without this the scheduler makes the plan when the first AllReduce
+     * begins. A scheduler that chooses by round is asked for each round all the same.
      *
-     * @param hash HashRounds of the plan from the beginning
+     * @param plan a plan of the session's collective, before anything begins
      */
-    void ExpectPlan(uint64_t hash);
+    void SetPlan(VerifiedPlan plan);
 
     /// @param application the part of the next server
     void AddApplication(AllReduceApplication* application);
@@ -201,7 +197,7 @@ class AllReduceSession : public Object
     /// @return whether rounds were handed out, and all of them proven
     bool IsVerified() const;
 
-    /// @return how often the verifier was asked: for plans, rests and single rounds
+    /// @return how often the verifier was asked: for plans, remainders and single rounds
     uint32_t GetNProofs() const;
 
     /// @return HashRounds of the last plan from the beginning; none if there was no such plan
@@ -229,109 +225,17 @@ class AllReduceSession : public Object
     void DoDispose() override;
 
   private:
-    /// A workload's names where it is written down that it has begun.
-    struct Record
-    {
-        AllReduceState::FlightId id; //!< at the state
-        uint64_t entry;              //!< at the ledger
-    };
-
-    /// A workload that has begun and not ended.
-    struct Flight
-    {
-        uint32_t index;                  //!< its index at the dispatcher
-        Record record;                   //!< its names at state and ledger
-        AllReduceFlow flow;              //!< what can be watched
-        std::vector<DirectedLinkId> way; //!< the links it crosses
-        AllReduceData::Parcel parcel;    //!< what it carries, if that matters
-    };
-
-    /// A workload that has arrived and not landed.
-    struct Arrival
-    {
-        Flight flight; //!< the workload
-        Bytes data;    //!< what has arrived, if it matters
-    };
-
-    /// A grant, token or release that is on its way.
-    struct Message
-    {
-        std::vector<DirectedLinkId> way; //!< the links it crosses
-        std::function<void()> arrive;    //!< what it brings about
-    };
-
     static TypeId AddAttributes(TypeId tid);
     static TypeId AddTraceSources(TypeId tid);
-    void BeginAllReduce();
     void BeginAfterWait();
-    void EndRounds();
-    void GoOn();
-    void GoOnSoon();
-    std::vector<WorkloadList> AskScheduler();
-    std::vector<TransferPlan> FindFirstTransfers() const;
-    void AddFirstMessages(std::vector<TransferPlan>& transfers) const;
-    void Prepare();
-    void NotePrepared(NodeId server);
-    void NoteBarrierOver();
-    void BeginRounds();
-    void PlanBarrier();
-    void BeginBarrier(const WorkloadList& round);
-    void NoteReleased(NodeId server);
-    void GiveGrants();
-    void SendGrant(uint32_t index);
-    void SendMessage(const Path& path, std::function<void()> arrive);
-    void SendMessageBytes(TransferId transfer, const Path& path);
-    void NoteMessage(TransferId transfer);
-    void DropMessagesOver(LinkId link);
-    void NoteNothingInFlight();
-    void ComeTogether();
-    bool UsesMessages() const;
-    void BeginWorkloads();
-    void BeginWorkload(uint32_t index);
-    Record Begin(uint32_t index);
-    Flight MakeFlight(uint32_t index);
-    Flight TakeFlight(TransferId transfer);
-    void Emit(TransferId transfer, const Workload& workload, const Flight& flight);
-    void DeliverEmpty(TransferId transfer);
-    void NoteSent(TransferId transfer);
-    void NoteDelivered(TransferId transfer, const Bytes& data);
-    void LandArrived();
-    void Finish(const Flight& flight, const Bytes& data);
-    void CountLacking();
-    void NoteServerProgress(NodeId server, ChunkId chunk);
-    void NoteLinkChanged(LinkId link, bool isUp);
-    void AbortFlightsOver(LinkId link);
-    void NoteRoundBegun(uint32_t round);
-    void NoteRoundEnded(uint32_t round);
-    void EndAllReduce();
-    void EndSession();
-    void CheckProgress();
-    void Fail(const std::string& reason);
-    Time GetPatience() const;
-    bool IsHere(NodeId server) const;
-    bool AwaitsOthers() const;
-    std::string DescribeStuck() const;
-    /// @return which servers cannot go on because of links that are down; "" if all can
-    std::string DescribeCutOff() const;
-    /// @return what DescribeCutOff does, without a search as long as no link has changed
-    std::string FindCutOff();
-    /// @return whether links that are down and due to be mended are all that is lacking
-    bool IsMendingDue() const;
-    /// Begin to wait for a link, or end it. @param isCutOff whether servers cannot go on
-    void NoteCutOff(bool isCutOff);
-
-    // Where several ranks simulate the network: see allreduce-session-ranks.cc
+    void BeginAllReduce();
+    /// @return why several ranks cannot run this; "" if they can
     std::string DescribeObstacle() const;
-    void BeginEverywhere();
-    void EndEverywhere();
-    std::optional<IncomingTransfer> FindIncoming(TransferId transfer);
-    void NoteBarrierMessage(TransferId transfer, const Bytes& data);
-    void EndAllRanks();
-    void StopAt(Time stop);
-    Time GetEndMargin() const;
-
-    /// Size of a grant, token or release.
-    static constexpr uint64_t MESSAGE_BYTES = 64;
+    void NoteDone(Time duration);
+    void End();
+    void Fail(const std::string& reason);
+    void NoteFailed(const std::string& reason);
+    CollectiveRun& GetRun() const;
 
     uint64_t m_bytes{0};                  //!< attribute Bytes
     Sync m_sync{BARRIER};                 //!< attribute Sync
@@ -344,58 +248,16 @@ class AllReduceSession : public Object
     std::function<Time(uint32_t)> m_wait; //!< see SetSequence
 
     Ptr<AllReduceNetwork> m_network;                   //!< where
-    Ptr<AllReduceScheduler> m_scheduler;               //!< who chooses workloads
-    Ptr<AllReduceTransport> m_transport;               //!< what carries them
+    Ptr<AllReduceScheduler> m_scheduler;               //!< who plans
+    Ptr<AllReduceTransport> m_transport;               //!< what carries the workloads
     Collective m_collective;                           //!< what is to be summed where
     std::vector<AllReduceApplication*> m_applications; //!< by server
     uint32_t m_nReady{0};                              //!< servers that are
-
-    std::optional<AllReduceState> m_state;            //!< how far the AllReduce has come
-    std::unique_ptr<ContributionLedger> m_ledger;     //!< the same, for proofs
-    std::unique_ptr<RoundProver> m_prover;            //!< lets pass only what is proven
-    std::optional<AllReduceData> m_data;              //!< what the servers really hold
-    std::unique_ptr<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
-    std::vector<WorkloadList> m_nextRounds;           //!< they begin when the transport is ready
-    std::map<TransferId, Flight> m_flights;           //!< the workloads under way
-    std::map<uint32_t, Arrival> m_arrivals;           //!< by index: see LandArrived
-    std::unique_ptr<TokenBarrier> m_barrier;          //!< with messages: ends rounds
-    std::map<TransferId, Message> m_messages;         //!< on their way
-    uint64_t m_nMessages{0};                          //!< see GetNMessages
-    uint32_t m_epoch{0};                              //!< grants of earlier ones do not count
-    std::vector<bool> m_isReleased;                   //!< by server: may begin the round
-    std::vector<std::vector<uint32_t>> m_held;        //!< by server: granted, not released
-    bool m_isHalted{false};                           //!< the rounds were cut short
-    std::vector<uint32_t> m_nLacking;                 //!< by server: sums that it is to receive
-    uint64_t m_nSums{0};                              //!< sums that all were to receive
-    TransferId m_nextTransfer{0};                     //!< its name
-    uint32_t m_firstRound{0};                         //!< number of the dispatcher's first round
-    std::vector<RoundTimes> m_roundTimes;             //!< by round
-    std::vector<Time> m_roundDurations;               //!< by round
-    bool m_isRunning{false};                          //!< an AllReduce is under way
-    bool m_isPrepared{false};                         //!< the transport knows the paths
-    bool m_isGathering{false};                        //!< servers say when they are prepared
-    bool m_hasGathered{false};                        //!< so server 0 begins the first round
-    uint32_t m_nPrepared{0};                          //!< servers that are
-    bool m_hasBegun{false};                           //!< the clock of the present AllReduce runs
-    bool m_isFinished{false};                         //!< all have come to their end
-    bool m_isCutOff{false};                           //!< servers cannot reach each other
-    std::optional<uint64_t> m_connectedAt; //!< the ledger's upsets when all could reach each other
-    Time m_begin;                          //!< of the present AllReduce
-    Time m_cutOffSince;                    //!< if servers cannot reach each other
-    Time m_waited;                         //!< for links, before the first round
-    Time m_lastArrival;                    //!< when there last was progress
-    EventId m_watch;                       //!< looks for progress
-    EventId m_next;                        //!< goes on
-    std::vector<Time> m_durations;         //!< see GetDurations
-    uint32_t m_nAborted{0};                //!< see GetNAborted
-    std::string m_failure;                 //!< see GetFailure
-
-    // Where several ranks simulate the network
-    std::unique_ptr<TransferNumbers> m_numbers;   //!< names of transfers; none in one process
-    std::vector<std::optional<Record>> m_records; //!< by index: begun and not ended
-    std::vector<bool> m_isDelivered;              //!< by transfer: from another rank, or a message
-    uint32_t m_nAwaited{0};                       //!< workloads to servers here in this round
-    std::shared_ptr<const Bytes> m_stopText;      //!< what tells others when to stop
+    std::unique_ptr<CollectiveRun> m_run;              //!< runs one AllReduce after another
+    EventId m_next;                                    //!< begins the next AllReduce
+    std::vector<Time> m_durations;                     //!< see GetDurations
+    bool m_isFinished{false};                          //!< see IsFinished
+    std::string m_failure;                             //!< see GetFailure
 
     TracedCallback<uint32_t> m_roundStarted;     //!< the first workload of a round begins
     TracedCallback<uint32_t, Time> m_roundEnded; //!< the last workload of a round has arrived

@@ -9,6 +9,7 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/ideal-time.h"
 #include "ns3/log.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/topology-metrics.h"
 
 #include <algorithm>
@@ -28,6 +29,15 @@ constexpr uint64_t MOST_WORKLOADS = 200'000;
 /// Larger plans are not tried if smaller ones were no better twice in a row.
 constexpr uint64_t FEW_WORKLOADS = 20'000;
 
+/// A plan for a number of chunks, before anybody has proven it.
+struct Attempt
+{
+    uint32_t chunksPerServer{0};       //!< their number
+    Ptr<AllReduceScheduler> scheduler; //!< who made the plan
+    AllReduceSchedule schedule;        //!< the plan
+    double predictedSeconds{0};        //!< see PredictSeconds
+};
+
 } // namespace
 
 ChunkChoice
@@ -41,27 +51,27 @@ ChooseChunks(const Topology& topology,
              const PlanningProgress& progress)
 {
     const auto tryOut = [&](uint32_t chunksPerServer) {
-        ChunkChoice choice;
-        choice.chunksPerServer = chunksPerServer;
-        choice.scheduler = makeScheduler();
+        Attempt attempt;
+        attempt.chunksPerServer = chunksPerServer;
+        attempt.scheduler = makeScheduler();
         const PlanningProgress part =
             progress.GetPart(0, 1, std::to_string(chunksPerServer) + " chunks per server");
-        choice.plan = Plan(*choice.scheduler,
-                           AllReduceState(topology, makeCollective(chunksPerServer)),
-                           part);
+        attempt.schedule = Plan(*attempt.scheduler,
+                                AllReduceState(topology, makeCollective(chunksPerServer)),
+                                part);
         part.Show("predicting its time", 0);
-        choice.predictedSeconds =
-            PredictSeconds(topology, transport, mtu, choice.plan, bytes, hasBarriers);
-        NS_LOG_INFO(chunksPerServer << " chunks per server: " << choice.plan.rounds.size()
-                                    << " rounds, " << choice.predictedSeconds << " s predicted");
-        return choice;
+        attempt.predictedSeconds =
+            PredictSeconds(topology, transport, mtu, attempt.schedule, bytes, hasBarriers);
+        NS_LOG_INFO(chunksPerServer << " chunks per server: " << attempt.schedule.rounds.size()
+                                    << " rounds, " << attempt.predictedSeconds << " s predicted");
+        return attempt;
     };
     const uint32_t nPorts = ComputeMeanPorts(topology);
-    ChunkChoice best = tryOut(nPorts);
+    Attempt best = tryOut(nPorts);
     const double enough =
-        NEAR_IDEAL * ComputeIdealTime(topology, best.plan.collective, bytes).bandwidth;
+        NEAR_IDEAL * ComputeIdealTime(topology, best.schedule.collective, bytes).bandwidth;
     const auto improve = [&](uint32_t chunksPerServer) {
-        ChunkChoice other = tryOut(chunksPerServer);
+        Attempt other = tryOut(chunksPerServer);
         const bool isBetter = other.predictedSeconds < best.predictedSeconds;
         if (isBetter)
         {
@@ -89,7 +99,10 @@ ChooseChunks(const Topology& topology,
     {
         improve(1);
     }
-    return best;
+    return {best.chunksPerServer,
+            best.scheduler,
+            VerifiedPlan(topology, std::move(best.schedule), GetSchedulerName(*best.scheduler)),
+            best.predictedSeconds};
 }
 
 } // namespace ns3::allreduce

@@ -7,8 +7,8 @@
 
 #include "allreduce-transport.h"
 
-#include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/verified-plan.h"
 
 #include <cstdint>
 #include <functional>
@@ -20,10 +20,10 @@ namespace ns3::allreduce
 /// A number of chunks, and the plan that it was chosen for.
 struct ChunkChoice
 {
-    uint32_t chunksPerServer{0};       //!< their number
+    uint32_t chunksPerServer;          //!< their number
     Ptr<AllReduceScheduler> scheduler; //!< who made the plan
-    AllReduceSchedule plan;            //!< the plan
-    double predictedSeconds{0};        //!< see PredictSeconds
+    VerifiedPlan plan;                 //!< the plan
+    double predictedSeconds;           //!< see PredictSeconds
 };
 
 /// Makes a collective with a number of chunks per server.
@@ -51,7 +51,7 @@ using CollectiveMaker = std::function<Collective(uint32_t)>;
  * @param hasBarriers whether all wait for each other between rounds
  * @param progress where it is said how far the present plan has come
  * @return the choice
- * @throws InputError if the scheduler cannot plan
+ * @throws InputError if the scheduler cannot plan, or the plan is not correct
  */
 ChunkChoice ChooseChunks(const Topology& topology,
                          const CollectiveMaker& makeCollective,

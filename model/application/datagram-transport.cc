@@ -32,6 +32,8 @@ constexpr uint32_t SESSION_AT = 2;
 
 /// By how much the wait for news can grow.
 constexpr uint32_t MOST_BACKOFF = 8;
+/// How many round trips to wait for news.
+constexpr int64_t TIMEOUT_FACTOR = 4;
 
 /// How often a packet is sent again before silence means that nothing gets through. Where a packet
 /// and its acknowledgement are lost every second time, one silence in 65,536 is no such sign.
@@ -220,7 +222,11 @@ DatagramTransport::MakeFlow(const Transfer& transfer)
     flow->transfer = transfer;
     flow->forth = MakeRoute(transfer.path);
     flow->back = MakeRoute(Path(transfer.path.rbegin(), transfer.path.rend()));
+    const Topology& topology = GetNetwork().GetTopology();
+    flow->first = *topology.FindDirectedLink(transfer.path[0], transfer.path[1]);
+    flow->last = *topology.FindDirectedLink(*(transfer.path.end() - 2), transfer.path.back());
     flow->format = GetFrameFormat(transfer.path.size() - 1, GetMtu());
+    m_roundTrips.resize(topology.GetNDirectedLinks());
     flow->nPackets = (transfer.bytes + flow->format.payload - 1) / flow->format.payload;
     flow->arrived.resize(flow->nPackets, false);
     flow->data.resize(transfer.payload ? transfer.bytes : 0);
@@ -237,6 +243,23 @@ DatagramTransport::SetTimes(Flow& flow)
     // Patience is for full frames: a small one may have to wait behind those of others.
     m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
     SetTimesForFrames(flow, 8.0 * flow.format.GetWireBytes(largest));
+    for (const DirectedLinkId link : {flow.first, flow.last})
+    {
+        flow.timeout = Max(flow.timeout, m_roundTrips[link] * TIMEOUT_FACTOR);
+    }
+    m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
+}
+
+void
+DatagramTransport::NoteRoundTrip(const Flow& flow)
+{
+    constexpr int64_t SLOWLY = 8; // Of transfers that meet a queue not all do.
+    const Time seen = Simulator::Now() - flow.lastSent;
+    for (const DirectedLinkId link : {flow.first, flow.last})
+    {
+        Time& known = m_roundTrips[link];
+        known = seen > known ? seen : known - (known - seen) / SLOWLY;
+    }
 }
 
 void
@@ -250,19 +273,18 @@ DatagramTransport::SetTimesForFrames(Flow& flow, double frameBits) const
     flow.window = 2 * std::ceil(roundTrip / interval) + 2 * m_ackEvery;
     const uint32_t mostUnderWay = std::min(flow.window, flow.nPackets);
     // On the fastest links it is less than a tick, and timers of no time would never let any pass.
-    flow.timeout = Max(Seconds(4 * (roundTrip + mostUnderWay * interval)), TimeStep(1));
+    flow.timeout =
+        Max(Seconds(TIMEOUT_FACTOR * (roundTrip + mostUnderWay * interval)), TimeStep(1));
 }
 
 Time
 DatagramTransport::FindTurn(const Flow& flow)
 {
-    const Topology& topology = GetNetwork().GetTopology();
-    const DirectedLinkId port =
-        *topology.FindDirectedLink(flow.transfer.path[0], flow.transfer.path[1]);
     const uint64_t first = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
     const double frameBits = 8.0 * flow.format.GetWireBytes(first);
-    const Time turn = std::max(Simulator::Now(), m_nextTurns[port]);
-    m_nextTurns[port] = turn + Seconds(frameBits / topology.GetLinkOf(port).rateBps);
+    const uint64_t rate = GetNetwork().GetTopology().GetLinkOf(flow.first).rateBps;
+    const Time turn = std::max(Simulator::Now(), m_nextTurns[flow.first]);
+    m_nextTurns[flow.first] = turn + Seconds(frameBits / rate);
     return turn;
 }
 
@@ -281,7 +303,7 @@ DatagramTransport::SendNext(TransferId id)
     }
     const uint64_t left = flow.transfer.bytes - uint64_t{flow.nSent} * flow.format.payload;
     SendData(flow, flow.nSent++, DatagramHeader::DATA);
-    flow.lastNews = Simulator::Now();
+    flow.lastNews = flow.lastSent = Simulator::Now();
     flow.pacer =
         Simulator::Schedule(left < flow.format.payload ? flow.GetInterval(left) : flow.fullInterval,
                             flow.sendNext);
@@ -500,6 +522,7 @@ DatagramTransport::End(Flow& flow)
 {
     if (!flow.wasResent)
     {
+        NoteRoundTrip(flow);
         Erase(flow.transfer.id);
         return;
     }

@@ -87,7 +87,9 @@ class DatagramHeader : public Header
  * it free; those that begin together on a port take turns, frame by frame. A sender may be a window
  * ahead of what it knows to have arrived. The receiver acknowledges every few packets. A path never
  * overtakes, so that a gap in the numbers is a loss, which the receiver names at once. If nothing
- * is heard for a while the sender sends one packet again and asks what is missing.
+ * is heard for a while the sender sends one packet again and asks what is missing. How long that is
+ * depends on the path and on the round trips that senders have seen on its ends: where all senders
+ * keep a link busy, the acknowledgements beside them let its queue grow.
  */
 class DatagramTransport : public AllReduceTransport
 {
@@ -135,6 +137,8 @@ class DatagramTransport : public AllReduceTransport
         Transfer transfer;           //!< what goes where
         Route forth;                 //!< the way of the data
         Route back;                  //!< the way of the acknowledgements
+        DirectedLinkId first{0};     //!< the first link of its path
+        DirectedLinkId last{0};      //!< the last link of its path
         FrameFormat format;          //!< of its packets
         uint32_t nPackets{0};        //!< number of packets
         uint32_t window{0};          //!< packets that may be on the way
@@ -143,6 +147,7 @@ class DatagramTransport : public AllReduceTransport
         uint32_t nSent{0};           //!< packets sent at least once
         uint32_t nAcked{0};          //!< all before this are known to have arrived
         Time lastNews;               //!< when something was heard or sent for the first time
+        Time lastSent;               //!< when something was sent for the first time
         Time fullInterval;           //!< from the beginning of a full frame to that of the next
         Ptr<EventImpl> sendNext;     //!< sends the next packet
         EventId pacer;               //!< when it does
@@ -186,6 +191,8 @@ class DatagramTransport : public AllReduceTransport
     void SetTimes(Flow& flow);
     void SetTimesForFrames(Flow& flow, double frameBits) const;
     Time FindTurn(const Flow& flow);
+    /// Remember how long the last packet of a transfer and its acknowledgement took.
+    void NoteRoundTrip(const Flow& flow);
     void SendNext(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
@@ -205,6 +212,7 @@ class DatagramTransport : public AllReduceTransport
     Time m_longestTimeout;                                //!< of all flows so far
     std::deque<std::pair<Time, TransferId>> m_ended;      //!< flows kept by End, since when
     std::unordered_map<DirectedLinkId, Time> m_nextTurns; //!< by port: see FindTurn
+    std::vector<Time> m_roundTrips;                       //!< by directed link: see NoteRoundTrip
     std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
 };
 

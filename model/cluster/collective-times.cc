@@ -4,16 +4,13 @@
 
 #include "collective-times.h"
 
-#include "ns3/allreduce-scheduler.h"
-#include "ns3/allreduce-state.h"
 #include "ns3/breadth-first-search.h"
-#include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-metrics.h"
+#include "ns3/verified-plan.h"
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
 
 namespace ns3::allreduce
 {
@@ -121,14 +118,8 @@ CollectiveTimes::Compare(const std::vector<NodeId>& servers) const
     const uint32_t n = servers.size();
     const uint32_t chunksPerServer = std::max<uint32_t>(1, ComputeMeanPorts(part));
     const Ptr<AllReduceScheduler> scheduler = CreateScheduler(m_scheduler);
-    const AllReduceSchedule plan =
-        Plan(*scheduler, AllReduceState(part, MakeRoots(n, chunksPerServer)));
-    const Verdict verdict = Verify(part, plan);
-    if (!verdict.isCorrect)
-    {
-        throw std::logic_error("plan of " + m_scheduler + ": " + verdict.reason);
-    }
-    return plan.rounds.size() / (2.0 * (n - 1) * chunksPerServer);
+    const VerifiedPlan plan = PlanVerified(part, MakeRoots(n, chunksPerServer), *scheduler);
+    return plan.GetRounds().size() / (2.0 * (n - 1) * chunksPerServer);
 }
 
 } // namespace ns3::allreduce

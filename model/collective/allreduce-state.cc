@@ -479,33 +479,6 @@ AllReduceState::TryStart(const Workload& workload)
 }
 
 void
-AllReduceState::Prefetch(const Workload& workload) const
-{
-    if (workload.path.empty())
-    {
-        return;
-    }
-    for (const NodeId end : {workload.GetSource(), workload.GetTarget()})
-    {
-        if (end >= GetTopology().GetNServers() || workload.chunk >= GetNChunks())
-        {
-            continue;
-        }
-        if (workload.kind == WorkloadKind::REDUCE)
-        {
-            m_partials.Prefetch(end, workload.chunk);
-            m_own.Prefetch(end, workload.chunk);
-            m_touched.Prefetch(end, workload.chunk);
-        }
-        else
-        {
-            m_finals.Prefetch(end, workload.chunk);
-            m_expected.Prefetch(end, workload.chunk);
-        }
-    }
-}
-
-void
 AllReduceState::Release(Flight& flight)
 {
     for (uint32_t i = 0; i < flight.nLinks; ++i)

@@ -211,14 +211,6 @@ class AllReduceState
     bool TryStart(const Workload& workload);
 
     /**
-     * Fetch what TryStart looks at into the cache. Where there are many chunks, plans that begin
-     * the workloads of a round one after another gain from looking some ahead.
-     *
-     * @param workload a workload, legal or not
-     */
-    void Prefetch(const Workload& workload) const;
-
-    /**
      * A workload's data has arrived, and is merged or copied.
      *
      * @param flight what Start returned

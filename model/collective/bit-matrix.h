@@ -70,12 +70,6 @@ class BitMatrix
         return GetRow(row)[column / WORD_BITS] >> (column % WORD_BITS) & 1;
     }
 
-    /// Fetch the bit into the cache. @param row its row @param column its column
-    void Prefetch(std::size_t row, std::size_t column) const
-    {
-        __builtin_prefetch(GetRow(row) + column / WORD_BITS);
-    }
-
     /// Make the bit one. @param row its row @param column its column
     void Set(std::size_t row, std::size_t column)
     {

@@ -86,7 +86,6 @@ HrlScheduler::SetScorer(Scorer scorer)
 {
     m_scorer = std::move(scorer);
     m_wholeKey.reset();
-    ForgetPlan();
 }
 
 void
@@ -147,10 +146,16 @@ HrlScheduler::UpdateGuide(const AllReduceState& state)
     m_guide = m_whole;
 }
 
-RoundRange
-HrlScheduler::GetPlan() const
+std::vector<WorkloadList>
+HrlScheduler::PlanRounds(const AllReduceState& start)
 {
-    return m_isOnline ? RoundRange() : PlannedScheduler::GetPlan();
+    return m_isOnline ? AllReduceScheduler::PlanRounds(start) : PlannedScheduler::PlanRounds(start);
+}
+
+bool
+HrlScheduler::ChoosesByRound() const
+{
+    return m_isOnline;
 }
 
 std::vector<WorkloadList>

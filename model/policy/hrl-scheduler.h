@@ -15,6 +15,7 @@
 namespace ns3::allreduce
 {
 
+struct PlanKey;
 struct PolicyWeights;
 struct RolloutOptions;
 enum class PolicyHead : uint8_t;
@@ -37,7 +38,8 @@ class HrlScheduler : public PlannedScheduler
     static TypeId GetTypeId();
 
     WorkloadList NextRound(const AllReduceState& state) override;
-    RoundRange GetPlan() const override;
+    std::vector<WorkloadList> PlanRounds(const AllReduceState& start) override;
+    bool ChoosesByRound() const override;
 
     /// Scores the rows of features that a policy sees (see RowScorer).
     using Scorer =

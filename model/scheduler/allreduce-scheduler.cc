@@ -15,9 +15,6 @@ NS_OBJECT_ENSURE_REGISTERED(AllReduceScheduler);
 namespace
 {
 
-/// How many workloads ahead memory is fetched.
-constexpr std::size_t LOOK_AHEAD = 8;
-
 /// Lets a scheduler say how far it has come, as long as somebody listens.
 class ProgressGuard
 {
@@ -40,6 +37,18 @@ class ProgressGuard
     AllReduceScheduler& m_scheduler; //!< whose progress it is
 };
 
+/// A scheduler has handed out nothing, or too much.
+[[noreturn]] void
+FailEndless(const std::string& name, std::size_t round, const AllReduceState& state)
+{
+    FailInput(name,
+              " does not come to an end: in round ",
+              round,
+              " ",
+              state.GetNMissing(),
+              " sums are still missing");
+}
+
 } // namespace
 
 TypeId
@@ -50,10 +59,48 @@ AllReduceScheduler::GetTypeId()
     return tid;
 }
 
-RoundRange
-AllReduceScheduler::GetPlan() const
+std::vector<WorkloadList>
+AllReduceScheduler::PlanRounds(const AllReduceState& start)
 {
-    return {};
+    AllReduceState state = start;
+    const std::string name = GetInstanceTypeId().GetName();
+    // Moving one contribution or copy a round, each at most once over every server, would end.
+    const uint64_t nServers = state.GetTopology().GetNServers();
+    const uint64_t mostRounds = 2 * nServers * nServers * state.GetNChunks() + 1;
+    const double nSums = static_cast<double>(nServers) * state.GetNChunks();
+    std::vector<WorkloadList> rounds;
+    while (!state.IsDone())
+    {
+        WorkloadList round = NextRound(state);
+        if (round.IsEmpty() || rounds.size() == mostRounds)
+        {
+            FailEndless(name, rounds.size(), state);
+        }
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const Workload workload = round.Get(i);
+            if (!state.TryStart(workload))
+            {
+                FailInput(name,
+                          ", round ",
+                          rounds.size(),
+                          ": ",
+                          Describe(workload),
+                          ": ",
+                          state.FindFault(workload));
+            }
+        }
+        state.EndRound();
+        rounds.push_back(std::move(round));
+        m_progress.ShowRound(state.GetRound(), 1 - state.GetNMissing() / nSums);
+    }
+    return rounds;
+}
+
+bool
+AllReduceScheduler::ChoosesByRound() const
+{
+    return true;
 }
 
 std::string
@@ -81,53 +128,14 @@ AllReduceScheduler::GetProgress() const
 }
 
 AllReduceSchedule
-Plan(AllReduceScheduler& scheduler, AllReduceState state, const PlanningProgress& progress)
+Plan(AllReduceScheduler& scheduler, const AllReduceState& state, const PlanningProgress& progress)
 {
     CheckGroupsConnected(state.GetTopology(), state.GetCollective());
     const ProgressGuard guard(scheduler, progress);
-    const std::string name = scheduler.GetInstanceTypeId().GetName();
-    // Moving one contribution or copy a round, each at most once over every server, would end.
-    const uint64_t nServers = state.GetTopology().GetNServers();
-    const uint64_t mostRounds = 2 * nServers * nServers * state.GetNChunks() + 1;
-    const double nSums = static_cast<double>(nServers) * state.GetNChunks();
-    AllReduceSchedule schedule;
-    schedule.collective = state.GetCollective();
-    while (!state.IsDone())
+    AllReduceSchedule schedule{state.GetCollective(), scheduler.PlanRounds(state)};
+    if (schedule.rounds.empty() && !state.IsDone())
     {
-        WorkloadList round = scheduler.NextRound(state);
-        if (round.IsEmpty() || schedule.rounds.size() == mostRounds)
-        {
-            FailInput(name,
-                      " does not come to an end: in round ",
-                      schedule.rounds.size(),
-                      " ",
-                      state.GetNMissing(),
-                      " sums are still missing");
-        }
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
-        {
-            if (i + LOOK_AHEAD < round.GetSize())
-            {
-                state.Prefetch(round.Get(i + LOOK_AHEAD));
-            }
-            const Workload workload = round.Get(i);
-            if (!state.TryStart(workload))
-            {
-                FailInput(name,
-                          ", round ",
-                          schedule.rounds.size(),
-                          ": ",
-                          Describe(workload),
-                          ": ",
-                          state.FindFault(workload));
-            }
-        }
-        state.EndRound();
-        schedule.rounds.push_back(std::move(round));
-        if (scheduler.GetPlan().empty())
-        {
-            progress.ShowRound(state.GetRound(), 1 - state.GetNMissing() / nSums);
-        }
+        FailEndless(scheduler.GetInstanceTypeId().GetName(), 0, state);
     }
     return schedule;
 }

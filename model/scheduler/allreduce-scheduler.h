@@ -12,6 +12,7 @@
 #include "ns3/object.h"
 
 #include <string>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -39,23 +40,28 @@ class AllReduceScheduler : public Object
     virtual WorkloadList NextRound(const AllReduceState& state) = 0;
 
     /**
-     * What a scheduler that keeps a plan means to hand out, so that all of it can be proven before
-     * any of it is used.
+     * Choose all rounds that are left. A scheduler that does not know how is asked for one round
+     * after another in the flow-level simulator.
      *
-     * @return the rounds from the one that NextRound handed out last to the end; none if the
-     * scheduler keeps no plan
+     * @param start how far the AllReduce has come; no workload is in flight
+     * @return the rounds
+     * @throws InputError if the scheduler cannot plan
      */
-    virtual RoundRange GetPlan() const;
+    virtual std::vector<WorkloadList> PlanRounds(const AllReduceState& start);
+
+    /// @return whether it is to be asked for each round when the one before is over, rather than
+    /// for all at once, where that is possible
+    virtual bool ChoosesByRound() const;
 
     /**
-     * Who made the plan that is handed out, if the scheduler handed over to another planner.
+     * Who made the last plan, if the scheduler handed over to another planner.
      *
      * @return a name for users; "" if the scheduler planned itself
      */
     virtual std::string GetPlanner() const;
 
     /**
-     * What else users should know about the plan, such as what it is made of.
+     * What else users should know about the last plan, such as what it is made of.
      *
      * @return a few words; "" if there is nothing to say
      */
@@ -75,16 +81,17 @@ class AllReduceScheduler : public Object
 /**
  * @ingroup allreduce
  *
- * The flow-level simulator: ask the scheduler for rounds and carry them out until all is done.
+ * Have a scheduler plan. What it plans is not proven here (see VerifiedPlan).
  *
  * @param scheduler whom to ask
  * @param state where to begin
- * @param progress where scheduler and simulator say how far they have come
+ * @param progress where the scheduler says how far it has come
  * @return the rounds
- * @throws InputError if the scheduler hands out something illegal, or does not come to an end
+ * @throws InputError if the scheduler cannot plan, or has nothing to hand out although sums are
+ * missing
  */
 AllReduceSchedule Plan(AllReduceScheduler& scheduler,
-                       AllReduceState state,
+                       const AllReduceState& state,
                        const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce

@@ -4,7 +4,6 @@
 
 #include "planned-scheduler.h"
 
-#include "plan-key.h"
 #include "rest-planner.h"
 #include "scheduler-factory.h"
 
@@ -12,7 +11,7 @@
 #include "ns3/log.h"
 #include "ns3/uinteger.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -40,97 +39,43 @@ PlannedScheduler::GetSeed() const
     return m_seed;
 }
 
-uint32_t
-PlannedScheduler::GetNReplans() const
-{
-    return m_nReplans;
-}
-
 WorkloadList
 PlannedScheduler::NextRound(const AllReduceState& state)
 {
-    if (state.IsDone())
+    std::vector<WorkloadList> rounds = PlanRounds(state);
+    return rounds.empty() ? WorkloadList() : std::move(rounds.front());
+}
+
+bool
+PlannedScheduler::ChoosesByRound() const
+{
+    return false;
+}
+
+std::vector<WorkloadList>
+PlannedScheduler::PlanRounds(const AllReduceState& start)
+{
+    m_planner.clear();
+    if (start.IsDone())
     {
         return {};
     }
-    if (!state.GetCollective().IsOfAll() && !PlansGroups())
+    if (!start.GetCollective().IsOfAll() && !PlansGroups())
     {
         FailInput(GetSchedulerName(*this),
                   " plans AllReduces of all servers; for other collectives and for groups expected "
                   "greedy, forest or hrl");
     }
-    if (state.IsFresh())
-    {
-        BeginWhole(state);
-    }
-    else if (m_next == GetRounds().size() || state.GetFingerprint() != m_expectedFingerprint)
-    {
-        BeginRest(state);
-    }
-    if (m_next == GetRounds().size())
-    {
-        return {};
-    }
-    const WorkloadList& round = GetRounds()[m_next++];
-    m_expectedFingerprint = state.GetFingerprint();
-    for (std::size_t i = 0; i < round.GetSize(); ++i)
-    {
-        m_expectedFingerprint += AllReduceState::GetFingerprint(round.Get(i));
-    }
-    return round;
-}
-
-void
-PlannedScheduler::BeginWhole(const AllReduceState& state)
-{
-    PlanKey key = MakePlanKey(*this, state);
-    if (!m_key || !(*m_key == key))
-    {
-        ForgetPlan();
-        m_whole = PlanAll(state);
-        NS_LOG_INFO(GetInstanceTypeId().GetName() << " plans " << m_whole.size() << " rounds");
-        m_key = std::make_shared<const PlanKey>(std::move(key));
-    }
-    m_rest.clear();
-    m_isRest = false;
-    m_next = 0;
-    m_planner.clear();
-}
-
-void
-PlannedScheduler::BeginRest(const AllReduceState& state)
-{
-    m_planner.clear();
-    m_rest = PlanRest(state);
-    NS_LOG_INFO(GetInstanceTypeId().GetName()
-                << " plans the rest anew: " << m_rest.size() << " rounds");
-    m_isRest = true;
-    m_next = 0;
-    ++m_nReplans;
-}
-
-const std::vector<WorkloadList>&
-PlannedScheduler::GetRounds() const
-{
-    return m_isRest ? m_rest : m_whole;
-}
-
-RoundRange
-PlannedScheduler::GetPlan() const
-{
-    return MakeRoundRange(GetRounds(), m_next - std::min<std::size_t>(m_next, 1));
+    std::vector<WorkloadList> rounds = start.IsFresh() ? PlanAll(start) : PlanRest(start);
+    NS_LOG_INFO(GetInstanceTypeId().GetName() << " plans " << rounds.size() << " rounds"
+                                              << (start.IsFresh() ? "" : " of what is left"));
+    return rounds;
 }
 
 std::string
 PlannedScheduler::GetPlanner() const
 {
     return m_planner;
-}
-
-void
-PlannedScheduler::ForgetPlan()
-{
-    m_key.reset();
 }
 
 void

@@ -8,24 +8,19 @@
 #include "allreduce-scheduler.h"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
-struct PlanKey;
-
 /**
  * @ingroup allreduce
  *
- * @brief A scheduler that plans all rounds at once and hands them out one by one.
+ * @brief A scheduler that plans all rounds at once, from the beginning or from any other state.
  *
- * As long as the world follows the plan it is not made anew; when the state is another than the
- * plan expects (a link went down, a workload did not arrive), the rest is planned from there. The
- * plan from the beginning is kept and handed out again for every later AllReduce on the same
- * network with the same roots and servers, until an attribute changes.
+ * It keeps nothing of a plan: who asked for it follows it, and asks again when the state is another
+ * than the plan expects because a link went down or a workload did not arrive.
  */
 class PlannedScheduler : public AllReduceScheduler
 {
@@ -33,23 +28,19 @@ class PlannedScheduler : public AllReduceScheduler
     /// @return the type
     static TypeId GetTypeId();
 
+    /// @return the first round of a plan of all that is left @param state where to begin
     WorkloadList NextRound(const AllReduceState& state) override;
-    RoundRange GetPlan() const override;
+    std::vector<WorkloadList> PlanRounds(const AllReduceState& start) override;
+    bool ChoosesByRound() const override;
     std::string GetPlanner() const final;
-
-    /// @return how often a plan was made because the state was not the expected one
-    uint32_t GetNReplans() const;
 
   protected:
     /// Random seed, for schedulers that use one.
     /// @return the attribute Seed
     uint64_t GetSeed() const;
 
-    /// Make the next plan from the beginning anew: something else than an attribute has changed.
-    void ForgetPlan();
-
     /**
-     * Say in PlanRest that somebody else plans the rest.
+     * Say in PlanRest that somebody else plans what is left.
      *
      * @param planner a name that users know
      */
@@ -78,22 +69,8 @@ class PlannedScheduler : public AllReduceScheduler
      */
     virtual std::vector<WorkloadList> PlanRest(const AllReduceState& state);
 
-    /// @return the plan that is handed out
-    const std::vector<WorkloadList>& GetRounds() const;
-    /// Hand out the plan from the beginning. @param state the beginning
-    void BeginWhole(const AllReduceState& state);
-    /// Hand out a plan of what is left. @param state where to go on
-    void BeginRest(const AllReduceState& state);
-
-    uint64_t m_seed{1};                   //!< see GetSeed
-    std::shared_ptr<const PlanKey> m_key; //!< what m_whole was made for
-    std::vector<WorkloadList> m_whole;    //!< the plan from the beginning
-    std::vector<WorkloadList> m_rest;     //!< the plan from the last surprise
-    bool m_isRest{false};                 //!< whether m_rest is handed out
-    std::size_t m_next{0};                //!< the round to hand out next
-    std::string m_planner;                //!< see GetPlanner
-    uint64_t m_expectedFingerprint{0};    //!< of the state when the next round is asked for
-    uint32_t m_nReplans{0};               //!< see GetNReplans
+    uint64_t m_seed{1};    //!< see GetSeed
+    std::string m_planner; //!< see GetPlanner
 };
 
 } // namespace ns3::allreduce

@@ -14,173 +14,171 @@
 namespace ns3::allreduce
 {
 
-template <typename... Parts>
-void
-RoundProver::Refuse(const AllReduceScheduler& scheduler, const Parts&... why)
+RoundProver::RoundProver(Ptr<AllReduceScheduler> scheduler)
+    : m_scheduler(scheduler)
 {
-    m_isRefused = true;
-    FailInput(GetSchedulerName(scheduler), " hands out ", why...);
 }
 
 void
-RoundProver::ExpectPlan(uint64_t hash)
+RoundProver::SetPlan(VerifiedPlan plan)
 {
-    m_expected = hash;
-    m_known.insert(hash);
+    m_whole = std::move(plan);
 }
 
 void
 RoundProver::Restart()
 {
-    m_hashes.clear();
-    m_next = 0;
+    m_hasBegun = false;
     m_nUpsets = 0;
 }
 
 WorkloadList
-RoundProver::AskForRound(AllReduceScheduler& scheduler,
-                         const AllReduceState& state,
-                         const ContributionLedger& ledger)
+RoundProver::GetRound(const AllReduceState& state, const ContributionLedger& ledger)
 {
-    WorkloadList round = scheduler.NextRound(state);
+    if (m_scheduler->ChoosesByRound())
+    {
+        return ChooseRound(state, ledger);
+    }
+    if (state.IsFresh())
+    {
+        BeginWhole(state);
+    }
+    else if (!m_follower.IsExpected(state))
+    {
+        BeginRemainder(state, ledger);
+    }
+    else if (ledger.GetNUpsets() != m_nUpsets)
+    {
+        Prove(ledger, m_follower.GetAhead(), RoundsEnd::DONE);
+    }
+    m_nUpsets = ledger.GetNUpsets();
+    m_isUsed = true;
+    return m_follower.TakeRound(state);
+}
+
+std::vector<WorkloadList>
+RoundProver::GetAll(const AllReduceState& state, const ContributionLedger& ledger)
+{
+    if (state.IsFresh())
+    {
+        BeginWhole(state);
+    }
+    else
+    {
+        BeginRemainder(state, ledger);
+    }
+    m_nUpsets = ledger.GetNUpsets();
+    m_isUsed = true;
+    const RoundRange rounds = m_follower.GetAhead();
+    return {rounds.begin(), rounds.end()};
+}
+
+void
+RoundProver::BeginWhole(const AllReduceState& state)
+{
+    if (!m_whole || m_scheduler->ChoosesByRound())
+    {
+        PlanWhole(state);
+    }
+    if (m_hasBegun)
+    {
+        NoteReplan(m_whole->GetPlanner()); // All was aborted, and the links are up again.
+    }
+    m_hasBegun = true;
+    m_planHash = m_whole->GetHash();
+    m_follower.Begin(MakeRoundRange(m_whole->GetRounds()));
+}
+
+void
+RoundProver::PlanWhole(const AllReduceState& state)
+{
+    AllReduceSchedule schedule = Plan(*m_scheduler, state);
+    if (m_whole && m_whole->GetHash() == HashRounds(MakeRoundRange(schedule.rounds)))
+    {
+        return; // The same again.
+    }
+    ++m_nProofs;
+    m_isRefused = true;
+    m_whole.emplace(state.GetTopology(), std::move(schedule), GetSchedulerName(*m_scheduler));
+    m_isRefused = false;
+}
+
+void
+RoundProver::BeginRemainder(const AllReduceState& state, const ContributionLedger& ledger)
+{
+    std::vector<WorkloadList> rounds = Plan(*m_scheduler, state).rounds;
+    const RoundRange range = MakeRoundRange(rounds);
+    if (!m_hasBegun || HashRounds(range) != HashRounds(m_follower.GetAhead()))
+    {
+        NoteReplan(GetPlannerName());
+    }
+    Prove(ledger, range, RoundsEnd::DONE);
+    m_hasBegun = true;
+    m_remainder = std::move(rounds);
+    m_follower.Begin(MakeRoundRange(m_remainder));
+}
+
+WorkloadList
+RoundProver::ChooseRound(const AllReduceState& state, const ContributionLedger& ledger)
+{
+    WorkloadList round = m_scheduler->NextRound(state);
     if (round.IsEmpty())
     {
-        FailInput(GetSchedulerName(scheduler),
+        FailInput(GetSchedulerName(*m_scheduler),
                   " does not come to an end: after round ",
                   state.GetRound(),
                   " ",
                   state.GetNMissing(),
                   " sums are still missing");
     }
-    const RoundRange plan = scheduler.GetPlan();
-    if (plan.empty())
+    if (ledger.GetNUpsets() != m_nUpsets)
     {
-        if (ledger.GetNUpsets() != m_nUpsets)
-        {
-            NoteRest(scheduler);
-        }
-        Prove(scheduler, ledger, {&round, &round + 1}, RoundsEnd::OPEN);
+        NoteReplan(GetPlannerName());
     }
-    else
-    {
-        if (!IsAsForeseen(ledger))
-        {
-            Adopt(scheduler, ledger, plan);
-        }
-        if (HashRound(round) != m_hashes[m_next++])
-        {
-            Refuse(scheduler,
-                   "another round ",
-                   state.GetRound(),
-                   " than that of its proven plan (or is it asked by another session, too?)");
-        }
-    }
+    Prove(ledger, {&round, &round + 1}, RoundsEnd::OPEN);
     m_nUpsets = ledger.GetNUpsets();
     m_isUsed = true;
     return round;
 }
 
-std::vector<WorkloadList>
-RoundProver::AskForAll(AllReduceScheduler& scheduler,
-                       const AllReduceState& state,
-                       const ContributionLedger& ledger)
-{
-    AllReduceSchedule schedule = Plan(scheduler, state);
-    Adopt(scheduler, ledger, MakeRoundRange(schedule.rounds));
-    m_nUpsets = ledger.GetNUpsets();
-    m_isUsed = true;
-    return std::move(schedule.rounds);
-}
-
-bool
-RoundProver::IsAsForeseen(const ContributionLedger& ledger) const
-{
-    return m_next < m_hashes.size() && !ledger.IsFresh() && ledger.GetNUpsets() == m_nUpsets;
-}
-
 void
-RoundProver::Adopt(const AllReduceScheduler& scheduler,
-                   const ContributionLedger& ledger,
-                   RoundRange plan)
-{
-    std::vector<uint64_t> hashes;
-    for (const WorkloadList& round : plan)
-    {
-        hashes.push_back(HashRound(round));
-    }
-    const uint64_t hash = CombineHashes(hashes);
-    if (ledger.IsFresh())
-    {
-        CheckExpected(scheduler, hash);
-        m_planHash = hash;
-    }
-    // It may be the beginning again: all that had begun was aborted, and the links are up again.
-    const bool isSame =
-        ledger.IsFresh()
-            ? m_hashes.empty()
-            : std::equal(hashes.begin(), hashes.end(), m_hashes.begin() + m_next, m_hashes.end());
-    if (!isSame)
-    {
-        NoteRest(scheduler);
-    }
-    if (!ledger.IsFresh() || m_known.count(hash) == 0)
-    {
-        Prove(scheduler, ledger, plan, RoundsEnd::DONE);
-    }
-    if (ledger.IsFresh())
-    {
-        m_known.insert(hash);
-    }
-    m_hashes = std::move(hashes);
-    m_next = 0;
-}
-
-void
-RoundProver::CheckExpected(const AllReduceScheduler& scheduler, uint64_t hash)
-{
-    // A scheduler that keeps no plan is free to choose anew; what it chooses is proven.
-    if (m_expected && hash != *m_expected && !scheduler.GetPlan().empty())
-    {
-        Refuse(scheduler,
-               "another plan (",
-               FormatHash(hash),
-               ") than the one that was verified (",
-               FormatHash(*m_expected),
-               ")");
-    }
-}
-
-void
-RoundProver::Prove(const AllReduceScheduler& scheduler,
-                   const ContributionLedger& ledger,
-                   RoundRange rounds,
-                   RoundsEnd end)
+RoundProver::Prove(const ContributionLedger& ledger, RoundRange rounds, RoundsEnd end)
 {
     ++m_nProofs;
     const Verdict verdict = Verify(ledger, rounds, end);
+    m_isRefused = m_isRefused || !verdict.isCorrect;
     if (!verdict.isCorrect)
     {
-        const char* what = end == RoundsEnd::OPEN ? "a round"
-                           : ledger.IsFresh()     ? "a plan"
-                                                  : "a plan of what is left";
-        Refuse(scheduler, what, " that is not correct: ", verdict.reason);
+        FailInput(GetSchedulerName(*m_scheduler),
+                  " hands out ",
+                  end == RoundsEnd::OPEN ? "a round" : "a plan of what is left",
+                  " that is not correct: ",
+                  verdict.reason);
     }
 }
 
-void
-RoundProver::NoteRest(const AllReduceScheduler& scheduler)
+std::string
+RoundProver::GetPlannerName() const
 {
-    ++m_nRests;
-    std::string name = scheduler.GetPlanner();
-    if (name.empty())
+    const std::string name = m_scheduler->GetPlanner();
+    return name.empty() ? GetSchedulerName(*m_scheduler) : name;
+}
+
+void
+RoundProver::NoteReplan(const std::string& planner)
+{
+    ++m_nReplans;
+    m_lastReplanner = planner;
+    if (std::find(m_replanners.begin(), m_replanners.end(), planner) == m_replanners.end())
     {
-        name = GetSchedulerName(scheduler);
+        m_replanners.push_back(planner);
     }
-    m_lastReplanner = name;
-    if (std::find(m_replanners.begin(), m_replanners.end(), name) == m_replanners.end())
-    {
-        m_replanners.push_back(std::move(name));
-    }
+}
+
+RoundRange
+RoundProver::GetPresentAndAhead() const
+{
+    return m_scheduler->ChoosesByRound() ? RoundRange() : m_follower.GetPresentAndAhead();
 }
 
 bool
@@ -202,9 +200,9 @@ RoundProver::GetNProofs() const
 }
 
 uint32_t
-RoundProver::GetNRests() const
+RoundProver::GetNReplans() const
 {
-    return m_nRests;
+    return m_nReplans;
 }
 
 const std::vector<std::string>&

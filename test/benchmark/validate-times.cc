@@ -113,7 +113,7 @@ RunNetwork(uint64_t seed, const Options& options)
         const Experiment experiment{topology,
                                     name,
                                     scheduler,
-                                    PlanVerified(topology, roots, name, *scheduler),
+                                    PlanVerified(topology, roots, *scheduler),
                                     bytes};
         for (const std::string& sync : options.syncs)
         {

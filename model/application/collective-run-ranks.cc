@@ -5,17 +5,13 @@
 /**
  * @file
  * @ingroup allreduce
- * What an AllReduceSession does where several ranks simulate the network: each follows the whole
- * plan, and acts for its own servers.
+ * What a CollectiveRun does where several ranks simulate the network: each follows the whole plan,
+ * and acts for its own servers.
  */
 
-#include "allreduce-session.h"
+#include "collective-run.h"
 #include "distributed-run.h"
-#include "token-barrier.h"
-#include "transfer-numbers.h"
-#include "workload-dispatcher.h"
 
-#include "ns3/contribution-ledger.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -48,48 +44,18 @@ ReadTime(const Bytes& text)
 
 } // namespace
 
-bool
-AllReduceSession::IsHere(NodeId server) const
-{
-    return m_network->IsHere(server);
-}
-
-std::string
-AllReduceSession::DescribeObstacle() const
-{
-    if (m_control != PACKETS || m_sync != BARRIER)
-    {
-        return "several ranks: expected Control Packets and Sync Barrier, because no rank sees all "
-               "servers";
-    }
-    if (m_iterations > 1)
-    {
-        return "several ranks: " + std::to_string(m_iterations) + " iterations, expected 1";
-    }
-    if (m_bytes < m_collective.GetNChunks())
-    {
-        return "several ranks: " + std::to_string(m_bytes) + " bytes in " +
-               std::to_string(m_collective.GetNChunks()) + " chunks, expected a byte in each";
-    }
-    if (m_scheduler->GetPlan().empty())
-    {
-        return "several ranks: " + m_scheduler->GetInstanceTypeId().GetName() +
-               " keeps no plan, expected one that all ranks know";
-    }
-    return "";
-}
-
 void
-AllReduceSession::BeginEverywhere()
+CollectiveRun::BeginEverywhere()
 {
     // All that a round sends is taken from what servers have before it, whoever is first.
-    m_records.clear();
+    m_begun.clear();
     m_nAwaited = 0;
     const uint32_t n = m_dispatcher->GetSize();
     for (uint32_t index = 0; index < n; ++index)
     {
-        m_records.push_back(Begin(index));
-        m_nAwaited += IsHere(m_dispatcher->Get(index).GetTarget()) ? 1 : 0;
+        const Workload workload = m_dispatcher->Get(index);
+        m_begun.push_back(m_progress->Begin(workload));
+        m_nAwaited += IsHere(workload.GetTarget()) ? 1 : 0;
     }
     if (n > 0)
     {
@@ -99,24 +65,23 @@ AllReduceSession::BeginEverywhere()
 }
 
 void
-AllReduceSession::EndEverywhere()
+CollectiveRun::EndEverywhere()
 {
-    for (std::optional<Record>& record : m_records)
+    for (const auto& transfer : m_begun)
     {
-        if (record)
+        if (transfer)
         {
-            m_state->Finish(record->id);
-            m_ledger->End(record->entry);
+            m_progress->FinishElsewhere(*transfer);
         }
     }
-    m_records.clear();
-    m_flights.clear();
+    m_begun.clear();
+    m_flows.clear();
 }
 
 std::optional<IncomingTransfer>
-AllReduceSession::FindIncoming(TransferId transfer)
+CollectiveRun::FindIncoming(TransferId transfer)
 {
-    if (!m_numbers || !m_failure.empty())
+    if (!m_numbers || m_isClosed)
     {
         return std::nullopt;
     }
@@ -131,18 +96,18 @@ AllReduceSession::FindIncoming(TransferId transfer)
         }
         const Workload workload = m_numbers->Get(*place);
         path.assign(workload.path.begin(), workload.path.end());
-        incoming.transfer.bytes = GetChunkBytes(workload.chunk);
-        isKept = m_verifyData;
+        incoming.transfer.bytes = GetBytesOf(workload.chunk);
+        isKept = m_settings.verifiesData;
     }
     else
     {
         const TokenBarrier::Message message = m_numbers->FindMessage(transfer);
-        while (m_isRunning && message.phase > m_barrier->GetPhase())
+        while (m_isRunning && message.phase > m_control.GetBarrier().GetPhase())
         {
             NoteBarrierOver();
         }
-        path = m_barrier->GetPath(message);
-        incoming.transfer.bytes = MESSAGE_BYTES;
+        path = m_control.GetBarrier().GetPath(message);
+        incoming.transfer.bytes = ControlPlane::MESSAGE_BYTES;
         isKept = !m_isRunning;
     }
     incoming.transfer.id = transfer;
@@ -153,45 +118,48 @@ AllReduceSession::FindIncoming(TransferId transfer)
 }
 
 void
-AllReduceSession::NoteBarrierMessage(TransferId transfer, const Bytes& data)
+CollectiveRun::NoteBarrierMessage(TransferId transfer, const Bytes& data)
 {
     m_isDelivered.resize(std::max<std::size_t>(m_isDelivered.size(), transfer + 1));
     m_isDelivered[transfer] = true;
     m_lastArrival = Simulator::Now();
-    if (!m_failure.empty())
+    if (m_isClosed)
     {
         return;
     }
-    if (!m_isRunning && !m_stopText)
+    if (!m_isRunning && !m_isStopKnown)
     {
-        m_stopText = std::make_shared<const Bytes>(data);
+        m_isStopKnown = true;
+        m_control.SetText(std::make_shared<const Bytes>(data));
         StopAt(ReadTime(data));
     }
-    m_barrier->Arrive(m_numbers->FindMessage(transfer));
+    m_control.GetBarrier().Arrive(m_numbers->FindMessage(transfer));
 }
 
 void
-AllReduceSession::EndAllRanks()
+CollectiveRun::EndAllRanks()
 {
-    if (IsHere(m_barrier->GetRoot()))
+    if (IsHere(m_control.GetBarrier().GetRoot()))
     {
         const Time stop = Simulator::Now() + GetEndMargin();
-        m_stopText = std::make_shared<const Bytes>(WriteTime(stop, MESSAGE_BYTES));
+        m_isStopKnown = true;
+        m_control.SetText(
+            std::make_shared<const Bytes>(WriteTime(stop, ControlPlane::MESSAGE_BYTES)));
         StopAt(stop);
     }
-    m_barrier->ReleaseAll();
+    m_control.GetBarrier().ReleaseAll();
 }
 
 void
-AllReduceSession::StopAt(Time stop)
+CollectiveRun::StopAt(Time stop)
 {
     // The same time everywhere: ranks that stopped earlier would let the others wait for them.
     const Time wait = std::max(Time(0), stop - Simulator::Now());
-    m_next = Simulator::Schedule(wait, &AllReduceSession::EndSession, this);
+    m_next = Simulator::Schedule(wait, m_owner.stopped);
 }
 
 Time
-AllReduceSession::GetEndMargin() const
+CollectiveRun::GetEndMargin() const
 {
     constexpr double MANY = 8; // Other messages and frames can be in the way.
     const Topology& topology = m_network->GetTopology();
@@ -199,7 +167,7 @@ AllReduceSession::GetEndMargin() const
     for (NodeId server = 0; server < topology.GetNServers(); ++server)
     {
         double seconds = 0;
-        for (const Path& path : m_barrier->GetPathsTo(server))
+        for (const Path& path : m_control.GetBarrier().GetPathsTo(server))
         {
             const auto timing = ComputePathTiming(topology, path, 8.0 * m_network->GetMtu());
             seconds += timing.frame + timing.propagation;
@@ -213,7 +181,7 @@ AllReduceSession::GetEndMargin() const
 }
 
 bool
-AllReduceSession::AwaitsOthers() const
+CollectiveRun::AwaitsOthers() const
 {
     return m_numbers &&
            (m_isGathering ? m_transport->DescribePreparation().empty() : m_nAwaited == 0);

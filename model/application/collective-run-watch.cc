@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * @file
+ * @ingroup allreduce
+ * How a CollectiveRun finds that nothing goes on any more, and fails.
+ */
+
+#include "collective-run.h"
+
+#include "ns3/simulator.h"
+
+#include <sstream>
+
+namespace ns3::allreduce
+{
+
+void
+CollectiveRun::Fail(const std::string& reason)
+{
+    Close();
+    m_owner.failed(reason);
+}
+
+void
+CollectiveRun::Close()
+{
+    m_isRunning = false;
+    m_isClosed = true;
+    m_watch.Cancel();
+    m_next.Cancel();
+    m_flows.clear();
+    m_arrivals.clear();
+    m_control.Clear();
+    m_transport->Close();
+}
+
+Time
+CollectiveRun::GetPatience() const
+{
+    if (m_settings.watchdog.IsStrictlyPositive())
+    {
+        return m_settings.watchdog;
+    }
+    return m_transport->GetLongestSilence();
+}
+
+void
+CollectiveRun::CheckProgress()
+{
+    const Time patience = GetPatience();
+    const AllReduceState& state = m_progress->GetState();
+    const bool isWaitingForLink = m_cutOff.IsCutOff() && m_settings.watchdog.IsZero() &&
+                                  IsMendingDue(state, *m_network, m_settings.usesMessages);
+    // Ranks whose servers take no part in a round hear nothing of it.
+    constexpr int64_t LONG = 1000;
+    const bool awaitsOthers = AwaitsOthers() && Simulator::Now() - m_lastArrival < patience * LONG;
+    const Time begin = isWaitingForLink || awaitsOthers
+                           ? Simulator::Now()
+                           : Max(m_lastArrival, m_transport->GetLastArrival());
+    const Time end = begin + patience;
+    if (Simulator::Now() < end)
+    {
+        m_watch = Simulator::Schedule(end - Simulator::Now(), &CollectiveRun::CheckProgress, this);
+        return;
+    }
+    std::ostringstream reason;
+    reason << "nothing has arrived for " << patience.As(Time::MS) << ": "
+           << (m_cutOff.IsCutOff()    ? DescribeCutOff(state, m_settings.usesMessages)
+               : m_nextRounds.empty() ? DescribeStuck()
+                                      : m_transport->DescribePreparation());
+    Fail(reason.str());
+}
+
+std::string
+CollectiveRun::DescribeStuck() const
+{
+    constexpr std::size_t MOST = 4;
+    std::ostringstream text;
+    std::size_t n = 0;
+    for (const auto& [transfer, flow] : m_flows)
+    {
+        if (n++ == MOST)
+        {
+            text << "; and " << m_flows.size() - MOST << " more";
+            break;
+        }
+        const Workload workload = m_dispatcher->Get(flow.index);
+        text << (n > 1 ? "; " : "") << Describe(workload) << " from server " << workload.GetSource()
+             << " to server " << workload.GetTarget() << " ("
+             << m_transport->DescribeProgress(transfer) << ")";
+    }
+    if (m_flows.empty() && m_numbers)
+    {
+        text << m_nAwaited << " workloads of other ranks have not arrived";
+    }
+    return text.str();
+}
+
+} // namespace ns3::allreduce

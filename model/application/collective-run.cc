@@ -1,0 +1,484 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "collective-run.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/log.h"
+#include "ns3/simulator.h"
+#include "ns3/workload-rates.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+NS_LOG_COMPONENT_DEFINE("AllReduceCollectiveRun");
+
+CollectiveRun::CollectiveRun(Ptr<AllReduceNetwork> network,
+                             Ptr<AllReduceScheduler> scheduler,
+                             Ptr<AllReduceTransport> transport,
+                             Collective collective,
+                             const std::vector<AllReduceApplication*>& applications,
+                             Owner owner)
+    : m_network(network),
+      m_transport(transport),
+      m_collective(std::move(collective)),
+      m_owner(std::move(owner)),
+      m_applications(applications),
+      m_prover(scheduler),
+      m_control(network->GetTopology(),
+                transport,
+                {[this](NodeId server) { return IsHere(server); },
+                 [this] { return m_nextTransfer++; },
+                 [this](const std::vector<uint32_t>& indices) { NoteGranted(indices); },
+                 [this] { NoteBarrierOver(); }})
+{
+    m_transport->Open(network,
+                      MakeCallback(&CollectiveRun::NoteSent, this),
+                      MakeCallback(&CollectiveRun::NoteDelivered, this));
+    if (network->IsDistributed())
+    {
+        m_transport->SetIncomingFinder(
+            [this](TransferId transfer) { return FindIncoming(transfer); });
+    }
+    m_network->TraceConnectWithoutContext("LinkChanged",
+                                          MakeCallback(&CollectiveRun::NoteLinkChanged, this));
+}
+
+void
+CollectiveRun::Dispose()
+{
+    m_watch.Cancel();
+    m_next.Cancel();
+    m_network->TraceDisconnectWithoutContext("LinkChanged",
+                                             MakeCallback(&CollectiveRun::NoteLinkChanged, this));
+    m_transport->Dispose();
+    m_flows.clear();
+    m_arrivals.clear();
+    m_dispatcher.reset();
+    m_progress.reset();
+    m_isRunning = false;
+}
+
+void
+CollectiveRun::Begin(const Settings& settings)
+{
+    m_settings = settings;
+    const Topology& topology = m_network->GetTopology();
+    m_progress =
+        std::make_unique<CollectiveProgress>(topology, m_collective, !settings.hasBarriers);
+    m_prover.Restart();
+    m_cutOff.Restart();
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        m_progress->SetLinkUp(link, m_network->IsLinkUp(link));
+    }
+    if (settings.verifiesData)
+    {
+        std::vector<uint64_t> sizes(m_collective.GetNChunks());
+        for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+        {
+            sizes[chunk] = GetBytesOf(chunk);
+        }
+        m_progress->CarryData(std::move(sizes));
+    }
+    m_roundTimes.clear();
+    m_roundDurations.clear();
+    m_firstRound = 0;
+    m_dispatcher = std::make_unique<WorkloadDispatcher>(topology, !settings.usesMessages);
+    m_isRunning = true;
+    m_hasBegun = false;
+    m_begin = Simulator::Now();
+    m_lastArrival = m_begin;
+    m_watch = Simulator::Schedule(GetPatience(), &CollectiveRun::CheckProgress, this);
+    GoOn();
+}
+
+void
+CollectiveRun::GoOn()
+{
+    EndRounds();
+    if (m_progress->GetState().IsDone())
+    {
+        End();
+        return;
+    }
+    const std::string cutOff = m_cutOff.Find(*m_progress, m_settings.usesMessages);
+    m_cutOff.Note(!cutOff.empty(), !m_hasBegun);
+    if (m_cutOff.IsCutOff() &&
+        !IsMendingDue(m_progress->GetState(), *m_network, m_settings.usesMessages))
+    {
+        Fail(cutOff);
+    }
+    if (m_cutOff.IsCutOff())
+    {
+        return; // A link that comes back goes on.
+    }
+    const uint32_t nReplans = m_prover.GetNReplans();
+    try
+    {
+        m_nextRounds = GetNextRounds();
+    }
+    catch (const InputError& error)
+    {
+        Fail(error.what());
+        return;
+    }
+    if (m_prover.GetNReplans() > nReplans)
+    {
+        m_owner.replanned(m_firstRound, m_prover.GetLastReplanner());
+    }
+    if (m_network->IsDistributed() && !m_numbers)
+    {
+        NumberTransfers();
+    }
+    if (m_settings.usesMessages && !m_hasBegun)
+    {
+        PlanBarrier();
+    }
+    Prepare();
+}
+
+/// Ranks name transfers by their places in the plan, which all of them know.
+void
+CollectiveRun::NumberTransfers()
+{
+    m_numbers = std::make_unique<TransferNumbers>(m_prover.GetPresentAndAhead(),
+                                                  m_network->GetTopology().GetNServers());
+    m_control.SetNumbers(m_numbers.get());
+}
+
+void
+CollectiveRun::EndRounds()
+{
+    if (m_numbers)
+    {
+        EndEverywhere();
+    }
+    uint32_t nBegun = 0;
+    for (uint32_t round = 0; round < m_dispatcher->GetNRounds(); ++round)
+    {
+        if (m_dispatcher->GetNBegun(round) > 0 || m_numbers)
+        {
+            nBegun = round + 1;
+            m_progress->EndRound();
+            if (!m_dispatcher->IsRoundOver(round))
+            {
+                NoteRoundEnded(round); // A link broke, and not all of it has arrived.
+            }
+        }
+    }
+    m_roundTimes.resize(m_firstRound + nBegun);
+    m_roundDurations.resize(m_firstRound + nBegun);
+    m_firstRound += nBegun;
+    m_dispatcher->Load({});
+}
+
+std::vector<WorkloadList>
+CollectiveRun::GetNextRounds()
+{
+    if (m_settings.hasBarriers)
+    {
+        std::vector<WorkloadList> rounds;
+        rounds.push_back(m_prover.GetRound(m_progress->GetState(), m_progress->GetLedger()));
+        return rounds;
+    }
+    AllReduceState state = m_progress->GetState();
+    state.SetLinksShared(false);
+    return m_prover.GetAll(state, m_progress->GetLedger());
+}
+
+void
+CollectiveRun::Prepare()
+{
+    if (m_isPrepared)
+    {
+        BeginRounds();
+        return;
+    }
+    m_isPrepared = true;
+    m_isGathering = true;
+    m_control.GetBarrier().BeginGathering();
+    if (!m_transport->NeedsPreparation() ||
+        !m_transport->Prepare(FindFirstTransfers(),
+                              !m_settings.hasBarriers,
+                              MakeCallback(&CollectiveRun::NotePrepared, this)))
+    {
+        m_isGathering = false;
+        BeginRounds();
+    }
+}
+
+void
+CollectiveRun::NotePrepared(NodeId server)
+{
+    if (!m_isGathering)
+    {
+        return; // A link broke in the meantime.
+    }
+    if (m_settings.usesMessages)
+    {
+        m_control.GetBarrier().NoteArrival(server);
+    }
+    else if (++m_nPrepared == m_network->GetTopology().GetNServers())
+    {
+        BeginRounds();
+    }
+}
+
+std::vector<TransferPlan>
+CollectiveRun::FindFirstTransfers() const
+{
+    // A scheduler that chooses by round has only said what comes next.
+    const RoundRange plan = m_prover.GetPresentAndAhead();
+    const bool isKnown = m_settings.hasBarriers && !plan.empty();
+    std::vector<TransferPlan> transfers;
+    std::set<Path> paths;
+    for (const WorkloadList& round : isKnown ? plan : MakeRoundRange(m_nextRounds))
+    {
+        const std::vector<uint64_t> rates = ComputeWorkloadRates(m_network->GetTopology(), round);
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const Workload workload = round.Get(i);
+            const uint64_t bytes = GetBytesOf(workload.chunk);
+            const Path path(workload.path.begin(), workload.path.end());
+            if (bytes > 0 && paths.insert(path).second)
+            {
+                transfers.push_back({path, bytes, rates[i]});
+            }
+        }
+    }
+    if (m_settings.usesMessages)
+    {
+        AddFirstMessages(transfers);
+    }
+    return transfers;
+}
+
+void
+CollectiveRun::AddFirstMessages(std::vector<TransferPlan>& transfers) const
+{
+    std::vector<Path> paths = m_control.GetBarrier().GetPaths();
+    if (!m_settings.hasBarriers)
+    {
+        for (const TransferPlan& transfer : transfers)
+        {
+            paths.emplace_back(transfer.path.rbegin(), transfer.path.rend());
+        }
+    }
+    for (const Path& path : paths)
+    {
+        const auto timing = ComputePathTiming(m_network->GetTopology(), path, 0);
+        transfers.push_back({path, ControlPlane::MESSAGE_BYTES, timing.slowestBps});
+    }
+}
+
+void
+CollectiveRun::BeginRounds()
+{
+    if (!m_isRunning || m_nextRounds.empty())
+    {
+        return; // A link broke in the meantime: others begin, or have begun without waiting.
+    }
+    if (!m_hasBegun)
+    {
+        m_hasBegun = true;
+        m_begin = Simulator::Now() - m_cutOff.GetWaited();
+    }
+    m_isGathering = false;
+    m_owner.handedOut(m_firstRound, m_nextRounds);
+    m_isHalted = false;
+    m_control.BeginWithGrants();
+    m_dispatcher->Load(std::move(m_nextRounds));
+    m_nextRounds.clear();
+    m_roundTimes.resize(m_firstRound + m_dispatcher->GetNRounds());
+    m_roundDurations.resize(m_roundTimes.size());
+    if (m_numbers)
+    {
+        BeginEverywhere();
+    }
+    if (m_settings.usesMessages && m_settings.hasBarriers)
+    {
+        const bool isTogether = m_firstRound == 0 && !m_hasGathered;
+        m_control.BeginBarrier(m_dispatcher->GetWorkloads(0), isTogether);
+        m_hasGathered = false;
+    }
+    BeginWorkloads();
+}
+
+void
+CollectiveRun::NoteBarrierOver()
+{
+    if (m_isGathering)
+    {
+        m_hasGathered = true;
+        BeginRounds();
+    }
+    else
+    {
+        GoOn();
+    }
+}
+
+void
+CollectiveRun::NoteNothingUnderWay()
+{
+    if (!m_settings.usesMessages || m_progress->GetState().IsDone())
+    {
+        GoOn();
+    }
+    else if (m_isHalted || m_cutOff.IsCutOff())
+    {
+        ComeTogether();
+    }
+    // Else messages are on their way that go on.
+}
+
+void
+CollectiveRun::ComeTogether()
+{
+    m_isHalted = true;
+    m_control.Halt();
+    if (!DescribeCutOff(m_progress->GetState(), m_settings.usesMessages).empty())
+    {
+        GoOn(); // which waits for a link
+        return;
+    }
+    m_cutOff.Note(false, !m_hasBegun);
+    PlanBarrier();
+    m_control.GetBarrier().BeginTogether({});
+}
+
+void
+CollectiveRun::PlanBarrier()
+{
+    // Those that have something left to do reach each other.
+    m_control.PlanTree(m_progress->GetState(), m_progress->FindLacking());
+}
+
+void
+CollectiveRun::NoteRoundBegun(uint32_t round)
+{
+    if (m_dispatcher->GetNBegun(round) == 1)
+    {
+        m_roundTimes[m_firstRound + round].begin = Simulator::Now();
+        m_owner.roundStarted(m_firstRound + round);
+    }
+}
+
+void
+CollectiveRun::NoteRoundEnded(uint32_t round)
+{
+    const uint32_t number = m_firstRound + round;
+    AllReduceSession::RoundTimes& times = m_roundTimes[number];
+    if (m_numbers && times.begin > times.end)
+    {
+        return; // No server here took part.
+    }
+    times.end = m_numbers ? times.end : Simulator::Now();
+    m_roundDurations[number] = times.end - times.begin;
+    m_owner.roundEnded(number, m_roundDurations[number]);
+}
+
+void
+CollectiveRun::NoteLinkChanged(LinkId link, bool isUp)
+{
+    if (!m_isRunning)
+    {
+        return;
+    }
+    NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
+    m_lastArrival = Simulator::Now(); // What was silent before tells nothing any more.
+    m_progress->SetLinkUp(link, isUp);
+    if (!isUp)
+    {
+        AbortFlowsOver(link);
+        m_control.DropMessagesOver(link);
+        m_control.Halt();
+        m_dispatcher->Halt();
+        LandArrived();
+        m_nextRounds.clear();
+        m_isGathering = false;
+        m_isHalted = true;
+    }
+    if (m_flows.empty())
+    {
+        GoOnSoon();
+    }
+}
+
+void
+CollectiveRun::GoOnSoon()
+{
+    // Several links can change at the same time; the scheduler is asked once.
+    if (m_next.IsExpired())
+    {
+        m_next = Simulator::ScheduleNow(&CollectiveRun::NoteNothingUnderWay, this);
+    }
+}
+
+void
+CollectiveRun::End()
+{
+    m_isRunning = false;
+    m_control.Halt();
+    m_watch.Cancel();
+    const Time end = m_numbers ? m_roundTimes.back().end : Simulator::Now();
+    const std::string wrong =
+        m_progress->FindWrong([this](NodeId server) { return IsHere(server); });
+    if (!wrong.empty())
+    {
+        Fail(wrong);
+        return;
+    }
+    m_owner.done(end - m_begin);
+}
+
+RoundProver&
+CollectiveRun::GetProver()
+{
+    return m_prover;
+}
+
+const std::vector<AllReduceSession::RoundTimes>&
+CollectiveRun::GetRoundTimes() const
+{
+    return m_roundTimes;
+}
+
+const std::vector<Time>&
+CollectiveRun::GetRoundDurations() const
+{
+    return m_roundDurations;
+}
+
+Time
+CollectiveRun::GetBegin() const
+{
+    return m_begin;
+}
+
+uint32_t
+CollectiveRun::GetNAborted() const
+{
+    return m_nAborted;
+}
+
+uint64_t
+CollectiveRun::GetNMessages() const
+{
+    return m_control.GetNMessages();
+}
+
+std::optional<double>
+CollectiveRun::GetShareDone() const
+{
+    return m_progress ? std::optional(m_progress->GetShareDone()) : std::nullopt;
+}
+
+} // namespace ns3::allreduce
