@@ -4,7 +4,7 @@
 
 #include "groups-apart.h"
 
-#include "rest-planner.h"
+#include "ns3/remainder-planner.h"
 
 #include <algorithm>
 #include <map>

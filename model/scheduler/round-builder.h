@@ -78,7 +78,7 @@ class RoundBuilder
   private:
     bool TryAdd(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to);
 
-    AllReduceState m_state;                     //!< with the round's workloads in flight
+    AllReduceState m_state;                     //!< with the round's workloads under way
     Topology m_up;                              //!< without the links that are down
     std::unique_ptr<ServerGraph> m_servers;     //!< whom a workload can join
     std::unique_ptr<SwitchPathSearch> m_search; //!< finds paths
