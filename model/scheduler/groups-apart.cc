@@ -4,7 +4,7 @@
 
 #include "groups-apart.h"
 
-#include "ns3/remainder-planner.h"
+#include "round-compaction.h"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,6 @@ namespace ns3::allreduce
 namespace
 {
 
-/// One group of a collective.
 struct GroupPart
 {
     Collective collective;       //!< of this group alone

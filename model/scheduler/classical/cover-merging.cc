@@ -26,7 +26,7 @@ class CoverMerging
                  std::vector<CycleCover>& covers,
                  uint32_t nRings,
                  const MergingEffort& effort,
-                 std::mt19937_64& random)
+                 PlannerRandom& random)
         : m_topology(topology),
           m_covers(covers),
           m_effort(effort),
@@ -56,14 +56,14 @@ class CoverMerging
         {
             for (NodeId i = 0; i < m_topology.GetNServers() / 4; ++i)
             {
-                const uint32_t cover = Draw(m_nCycles.size());
-                TryReconnect(cover, cover, Draw(m_topology.GetNServers()));
+                const uint32_t cover = m_random.Modulo(m_nCycles.size());
+                TryReconnect(cover, cover, m_random.Modulo(m_topology.GetNServers()));
             }
             for (uint32_t i = 0; i < EXCHANGES && !IsDone(); ++i)
             {
                 const uint32_t cover = DrawUnfinished();
-                TryReconnect(cover, Draw(nCovers), DrawServer(cover));
-                TryExchange(cover, Draw(nCovers), DrawServer(cover));
+                TryReconnect(cover, m_random.Modulo(nCovers), DrawServer(cover));
+                TryExchange(cover, m_random.Modulo(nCovers), DrawServer(cover));
             }
         }
         return IsDone();
@@ -73,11 +73,6 @@ class CoverMerging
     bool IsDone() const
     {
         return std::all_of(m_nCycles.begin(), m_nCycles.end(), [](uint32_t n) { return n == 1; });
-    }
-
-    uint32_t Draw(uint32_t limit)
-    {
-        return m_random() % limit;
     }
 
     void Use(const Path& path, int32_t workloads)
@@ -115,7 +110,7 @@ class CoverMerging
     /// @return a cover with several cycles, or any if there is none
     uint32_t DrawUnfinished()
     {
-        const uint32_t start = Draw(m_nCycles.size());
+        const uint32_t start = m_random.Modulo(m_nCycles.size());
         for (uint32_t i = 0; i < m_nCycles.size(); ++i)
         {
             const uint32_t cover = (start + i) % m_nCycles.size();
@@ -133,8 +128,9 @@ class CoverMerging
         constexpr uint32_t MOST_STEPS = 16;
         const std::vector<uint32_t>& cycleOf = m_cycleOf[cover];
         NodeId server =
-            std::find(cycleOf.begin(), cycleOf.end(), Draw(m_nCycles[cover])) - cycleOf.begin();
-        for (uint32_t steps = Draw(MOST_STEPS); steps > 0; --steps)
+            std::find(cycleOf.begin(), cycleOf.end(), m_random.Modulo(m_nCycles[cover])) -
+            cycleOf.begin();
+        for (uint32_t steps = m_random.Modulo(MOST_STEPS); steps > 0; --steps)
         {
             server = m_covers[cover][server].back();
         }
@@ -152,14 +148,15 @@ class CoverMerging
     bool IsKept(int32_t nMore)
     {
         constexpr uint32_t FINENESS = 1 << 20;
-        return nMore <= 0 || Draw(FINENESS) < FINENESS * std::exp(-m_effort.dearness * nMore);
+        return nMore <= 0 ||
+               m_random.Modulo(FINENESS) < FINENESS * std::exp(-m_effort.dearness * nMore);
     }
 
     /// @return whether a change that splits a cycle of one cover should be tried: now and then
     bool IsSplitTried()
     {
         constexpr uint32_t SPLITS = 4; // for each sweep, about
-        return Draw(m_topology.GetNServers()) < SPLITS;
+        return m_random.Modulo(m_topology.GetNServers()) < SPLITS;
     }
 
     /**
@@ -169,7 +166,7 @@ class CoverMerging
     void TryReconnect(uint32_t i, uint32_t j, NodeId x)
     {
         const std::vector<NodeId>& neighbors = m_graph.GetNeighbors(x);
-        const NodeId next = neighbors[Draw(neighbors.size())];
+        const NodeId next = neighbors[m_random.Modulo(neighbors.size())];
         const NodeId leftOver = m_covers[i][x].back();
         const NodeId y = m_previous[j][next];
         if (next == leftOver || x == y ||
@@ -281,12 +278,12 @@ class CoverMerging
         Update(j);
     }
 
-    const Topology& m_topology;                   //!< the network
-    std::vector<CycleCover>& m_covers;            //!< the covers
-    MergingEffort m_effort;                       //!< how to search
-    std::mt19937_64& m_random;                    //!< random numbers
-    ServerGraph m_graph;                          //!< who can send to whom
-    SwitchPathSearch m_search;                    //!< finds paths
+    const Topology& m_topology;
+    std::vector<CycleCover>& m_covers;
+    MergingEffort m_effort;
+    PlannerRandom& m_random;
+    ServerGraph m_graph;
+    SwitchPathSearch m_search;
     std::vector<uint32_t> m_used;                 //!< by directed link: paths over it
     std::vector<std::vector<NodeId>> m_previous;  //!< [cover][server]: who sends to it
     std::vector<std::vector<uint32_t>> m_cycleOf; //!< [cover][server]: its cycle
@@ -301,7 +298,7 @@ MergeCycles(const Topology& topology,
             std::vector<CycleCover>& covers,
             uint32_t nRings,
             const MergingEffort& effort,
-            std::mt19937_64& random)
+            PlannerRandom& random)
 {
     return CoverMerging(topology, covers, nRings, effort, random).Run();
 }

@@ -7,8 +7,9 @@
 
 #include "cycle-cover.h"
 
+#include "ns3/random-source.h"
+
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace ns3::allreduce
@@ -44,7 +45,7 @@ bool MergeCycles(const Topology& topology,
                  std::vector<CycleCover>& covers,
                  uint32_t nRings,
                  const MergingEffort& effort,
-                 std::mt19937_64& random);
+                 PlannerRandom& random);
 
 } // namespace ns3::allreduce
 

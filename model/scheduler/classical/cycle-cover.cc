@@ -31,7 +31,7 @@ class CoverFlow
     }
 
     /// @return by directed link its flow, unless there are too few units
-    std::optional<std::vector<uint32_t>> Run(std::mt19937_64& random)
+    std::optional<std::vector<uint32_t>> Run(PlannerRandom& random)
     {
         std::vector<DirectedLinkId> links(m_capacities.size());
         std::iota(links.begin(), links.end(), 0);
@@ -94,7 +94,7 @@ class CoverFlow
         return edge;
     }
 
-    const Topology& m_topology;                //!< the network
+    const Topology& m_topology;
     Graph m_graph;                             //!< nodes, sending sides of servers, source, sink
     uint32_t m_source;                         //!< vertex
     uint32_t m_sink;                           //!< vertex
@@ -107,7 +107,7 @@ class FlowPaths
 {
   public:
     /// @param random decides between links, or nullptr: all nodes do as others of their kind
-    FlowPaths(const Topology& topology, std::vector<uint32_t> flow, std::mt19937_64* random)
+    FlowPaths(const Topology& topology, std::vector<uint32_t> flow, PlannerRandom* random)
         : m_topology(topology),
           m_flow(std::move(flow)),
           m_random(random)
@@ -147,7 +147,7 @@ class FlowPaths
         }
         if (m_random)
         {
-            return ports[(*m_random)() % ports.size()];
+            return ports[m_random->Modulo(ports.size())];
         }
         if (!m_topology.IsServer(node))
         {
@@ -163,9 +163,9 @@ class FlowPaths
         });
     }
 
-    const Topology& m_topology;   //!< the network
+    const Topology& m_topology;
     std::vector<uint32_t> m_flow; //!< by directed link: what is left
-    std::mt19937_64* m_random;    //!< decides, if it is there
+    PlannerRandom* m_random;      //!< decides, if it is there
 };
 
 /// Gives paths to covers, such that in each every server sends once and receives once.
@@ -256,7 +256,7 @@ FindCycleCovers(const Topology& topology,
                 const std::vector<uint32_t>& capacities,
                 uint32_t nCovers,
                 CoverStyle style,
-                std::mt19937_64& random)
+                PlannerRandom& random)
 {
     auto flow = CoverFlow(topology, capacities, nCovers).Run(random);
     if (!flow)

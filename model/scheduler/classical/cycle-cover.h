@@ -6,10 +6,10 @@
 #define ALLREDUCE_CYCLE_COVER_H
 
 #include "ns3/allreduce-topology.h"
+#include "ns3/random-source.h"
 
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <vector>
 
 namespace ns3::allreduce
@@ -18,7 +18,8 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Every server sends to one server and receives from one: the servers form cycles.
+ * @brief A *cover*: every server sends to one server and receives from one, so that all are in
+ * cycles.
  *
  * By server: the path of switches to its successor. A server may be its own successor, over a
  * switch and back.
@@ -36,9 +37,9 @@ enum class CoverStyle
 /**
  * @ingroup allreduce
  *
- * Find covers that together exceed no link's capacity: a maximum flow in which every server sends
- * and receives a unit for each cover, and then, as every server has as many units as there are
- * covers, an edge colouring of a regular bipartite graph (Koenig).
+ * Find covers that together exceed no link's capacity. A maximum flow lets every server send and
+ * receive a unit for each cover. Its paths are the edges of a regular bipartite graph, of which an
+ * edge colouring (Koenig) makes covers.
  *
  * @param topology the network
  * @param capacities by directed link: how many covers may use it
@@ -51,7 +52,7 @@ std::optional<std::vector<CycleCover>> FindCycleCovers(const Topology& topology,
                                                        const std::vector<uint32_t>& capacities,
                                                        uint32_t nCovers,
                                                        CoverStyle style,
-                                                       std::mt19937_64& random);
+                                                       PlannerRandom& random);
 
 /**
  * @ingroup allreduce

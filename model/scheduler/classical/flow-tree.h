@@ -7,6 +7,7 @@
 
 #include "ns3/allreduce-state.h"
 #include "ns3/allreduce-workload.h"
+#include "ns3/topology-metrics.h"
 
 #include <cstdint>
 #include <map>
@@ -30,6 +31,38 @@ struct FlowTree
     std::vector<NodeId> broadcastFrom; //!< by server; the root's own is the root
     bool isMerging{true};              //!< else every contribution travels by itself
 };
+
+/**
+ * @ingroup allreduce
+ *
+ * Count the edges between each server of a tree and the root.
+ *
+ * @param root the root
+ * @param nServers number of servers
+ * @param getParent the parent of a server; the server itself if it is not in the tree
+ * @param [in,out] depths by server: must be UNREACHABLE, and stays so outside of the tree
+ */
+template <typename GetParent>
+void
+CountDepths(NodeId root, uint32_t nServers, GetParent getParent, uint32_t* depths)
+{
+    depths[root] = 0;
+    std::vector<NodeId> below; // up to a server whose depth is known
+    for (NodeId server = 0; server < nServers; ++server)
+    {
+        NodeId node = server;
+        for (NodeId parent = getParent(node); depths[node] == UNREACHABLE && parent != node;
+             parent = getParent(node))
+        {
+            below.push_back(node);
+            node = parent;
+        }
+        for (uint32_t depth = depths[node]; !below.empty(); below.pop_back())
+        {
+            depths[below.back()] = ++depth;
+        }
+    }
+}
 
 /// Paths of switches to be tried before others, by sender and receiver.
 using PreferredPaths = std::map<std::pair<NodeId, NodeId>, Path>;

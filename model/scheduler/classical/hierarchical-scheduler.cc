@@ -138,7 +138,6 @@ class RackTrees
 class HierarchicalScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::HierarchicalScheduler")

@@ -40,7 +40,6 @@ class RingTimetable
         }
     }
 
-    /// @param chunk goes round this ring
     void Add(ChunkId chunk)
     {
         Wait({0, chunk});
@@ -95,7 +94,7 @@ class RingTimetable
         }
     }
 
-    const Ring& m_ring;                 //!< the ring
+    const Ring& m_ring;
     const std::vector<NodeId>& m_roots; //!< by chunk
     std::vector<uint32_t> m_index;      //!< by server: where in the ring
     std::vector<Queue> m_waiting;       //!< by index in the ring: what has to go from there
@@ -143,15 +142,11 @@ CountMostChunks(const AllReduceState& state)
 
 } // namespace
 
-/**
- * @ingroup allreduce
- *
- * @brief Several rings at once, each with links of its own and an equal share of the chunks.
- */
+/// @ingroup allreduce
+/// Several rings at once, each with links of its own and an equal share of the chunks.
 class MultiRingScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::MultiRingScheduler")
@@ -172,7 +167,7 @@ class MultiRingScheduler : public PlannedScheduler
         const Topology& topology = state.GetTopology();
         const std::vector<Ring> rings = PackRings(topology, CountMostChunks(state), GetSeed());
         m_nRings = std::max<std::size_t>(rings.size(), 1);
-        return rings.empty() ? PlanRing(state, FindRelayedRing(topology, GetSeed()))
+        return rings.empty() ? PlanRing(state, FindRing(topology, GetSeed(), true))
                              : PlanRings(state, rings);
     }
 

@@ -7,13 +7,13 @@
 #include "flow-tree.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/random-source.h"
 #include "ns3/switch-path-search.h"
 
 #include <algorithm>
 #include <boost/random/uniform_int_distribution.hpp>
 #include <numeric>
 #include <optional>
-#include <random>
 
 namespace ns3::allreduce
 {
@@ -32,7 +32,6 @@ class DepthFirstTour
         Visit();
     }
 
-    /// @return the servers in the order of the tour
     const std::vector<NodeId>& GetOrder() const
     {
         return m_order;
@@ -100,7 +99,7 @@ class DepthFirstTour
         return path;
     }
 
-    const Topology& m_topology;   //!< the network
+    const Topology& m_topology;
     std::vector<NodeId> m_parent; //!< by node: where the tour came from
     std::vector<NodeId> m_order;  //!< servers in the order of the tour
 };
@@ -227,10 +226,10 @@ class HamiltonianSearch
     }
 
     const std::vector<std::vector<NodeId>>& m_neighbors; //!< by server, ascending
-    std::mt19937_64 m_random;                            //!< random numbers
-    std::vector<NodeId> m_path;                          //!< the path so far
-    std::vector<uint32_t> m_index;                       //!< by server: where in the path
-    std::vector<uint32_t> m_nOpen;                       //!< by server: neighbors not in the path
+    PlannerRandom m_random;
+    std::vector<NodeId> m_path;    //!< the path so far
+    std::vector<uint32_t> m_index; //!< by server: where in the path
+    std::vector<uint32_t> m_nOpen; //!< by server: neighbors not in the path
 };
 
 /// @return by server: the servers that share a link or a switch with it, ascending
@@ -262,7 +261,6 @@ FindAdjacentServers(const Topology& topology)
     return neighbors;
 }
 
-/// @return a Hamiltonian cycle, if it is found
 std::optional<std::vector<NodeId>>
 FindCycle(const std::vector<std::vector<NodeId>>& neighbors, uint64_t seed)
 {
@@ -331,7 +329,7 @@ AreSingleHomed(const Topology& topology)
 } // namespace
 
 Ring
-FindRing(const Topology& topology, uint64_t seed)
+FindRing(const Topology& topology, uint64_t seed, bool mayRelay)
 {
     const DepthFirstTour tour(topology);
     Ring ring;
@@ -346,25 +344,13 @@ FindRing(const Topology& topology, uint64_t seed)
         TakeShortCuts(topology, ring.paths);
         return ring;
     }
-    if (auto cycle = FindCycle(FindAdjacentServers(topology), seed))
-    {
-        ring.order = std::move(*cycle);
-    }
-    return ring;
-}
-
-Ring
-FindRelayedRing(const Topology& topology, uint64_t seed)
-{
-    Ring ring = FindRing(topology, seed);
     const auto neighbors = FindAdjacentServers(topology);
-    if (!AreSingleHomed(topology) && !FindCycle(neighbors, seed))
+    auto cycle = FindCycle(neighbors, seed);
+    if (!cycle && mayRelay)
     {
-        if (auto cycle = FindCycleWithLeaves(neighbors, seed))
-        {
-            ring.order = std::move(*cycle);
-        }
+        cycle = FindCycleWithLeaves(neighbors, seed);
     }
+    ring.order = cycle ? std::move(*cycle) : ring.order;
     return ring;
 }
 

@@ -36,29 +36,15 @@ struct Ring
  * network.
  *
  * @param topology the network, its servers connected
- * @param seed where the search begins
+ * @param seed random seed
+ * @param mayRelay if there is no cycle: servers that have lost all neighbors but one stand beside
+ * it in the ring, and it relays what they send
  * @return the ring
  */
-Ring FindRing(const Topology& topology, uint64_t seed);
+Ring FindRing(const Topology& topology, uint64_t seed, bool mayRelay = false);
 
-/**
- * @ingroup allreduce
- *
- * The same, but where there is no Hamiltonian cycle, servers that have lost all neighbors but one
- * stand beside it in the ring, and it relays what they send.
- *
- * @param topology the network, its servers connected
- * @param seed where the search begins
- * @return the ring
- */
-Ring FindRelayedRing(const Topology& topology, uint64_t seed);
-
-/**
- * @ingroup allreduce
- *
- * @param topology the network
- * @return the ring in the order of the servers' numbers, without paths
- */
+/// @ingroup allreduce
+/// @param topology the network @return the ring in the order of numbers, without paths
 Ring ListServers(const Topology& topology);
 
 /**

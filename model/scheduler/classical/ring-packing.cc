@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <random>
 
 namespace ns3::allreduce
 {
@@ -68,7 +67,7 @@ TryCovers(const Topology& topology,
           uint32_t nCovers,
           CoverStyle style,
           bool isNarrow,
-          std::mt19937_64& random)
+          PlannerRandom& random)
 {
     if (isNarrow)
     {
@@ -89,7 +88,7 @@ FindDirectedRings(const Topology& topology,
                   uint32_t nCovers,
                   uint32_t i,
                   const MergingEffort& effort,
-                  std::mt19937_64& random)
+                  PlannerRandom& random)
 {
     const CoverStyle style = i % 4 == 0 ? CoverStyle::RANDOM : CoverStyle::REGULAR;
     auto covers = TryCovers(topology, nCovers, style, i % 2 == 1, random);
@@ -104,7 +103,7 @@ FindDirectedRings(const Topology& topology,
 
 /// @return so many rings out of so many covers, or none if they are not found
 std::vector<Ring>
-FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, std::mt19937_64& random)
+FindRings(const Topology& topology, uint32_t nRings, uint32_t nCovers, PlannerRandom& random)
 {
     // Most searches end soon or never: many short ones are better than one long one.
     constexpr uint32_t TRIES = 36;
@@ -139,7 +138,7 @@ PackRings(const Topology& topology, uint32_t mostRings, uint64_t seed)
     {
         return {};
     }
-    std::mt19937_64 random(seed);
+    PlannerRandom random(seed);
     uint32_t nCovers = std::min(mostRings, CountFewestPorts(topology));
     while (nCovers > 1 && !TryCovers(topology, nCovers, CoverStyle::REGULAR, false, random))
     {

@@ -187,7 +187,7 @@ ShortestPathBroadcast::Receive(NodeId server, uint32_t distance, WorkloadList& r
     DropFullTransfers();
     for (uint32_t i = 0; i < MOST_TRIES && nLeft > 0 && HasRoom(server); ++i)
     {
-        std::swap(ready[m_random() % nLeft], ready[nLeft - 1]);
+        std::swap(ready[m_random.Modulo(nLeft)], ready[nLeft - 1]);
         --nLeft;
         PrefetchTries(server, ready, nLeft);
         if (Deliver(ready[nLeft], server, round))
@@ -209,8 +209,8 @@ ShortestPathBroadcast::PrefetchTries(NodeId server,
         return;
     }
     // The chunk after the next, and for the next, of which it is known, where it may come from.
-    __builtin_prefetch(&ready[m_random.Foresee(1) % (nLeft - 1)]);
-    const NodeId root = m_state.GetRoots()[ready[m_random.Foresee(0) % nLeft]];
+    __builtin_prefetch(&ready[m_random.LookAhead(1) % (nLeft - 1)]);
+    const NodeId root = m_state.GetRoots()[ready[m_random.LookAhead(0) % nLeft]];
     __builtin_prefetch(&m_distances[std::size_t{server} * m_nServers + root]);
     for (const TransferId transfer : m_openTransfers)
     {

@@ -9,58 +9,15 @@
 
 #include "ns3/allreduce-state.h"
 #include "ns3/huge-page-allocator.h"
+#include "ns3/random-source.h"
 #include "ns3/topology-metrics.h"
 
 #include <cstdint>
-#include <random>
 #include <utility>
 #include <vector>
 
 namespace ns3::allreduce
 {
-
-/// @ingroup allreduce
-/// The numbers of std::mt19937, the next two of which can be looked at before they are drawn.
-class ForeseeableRandom
-{
-  public:
-    using result_type = std::mt19937::result_type; //!< what the standard asks for
-
-    /// @param seed of std::mt19937
-    explicit ForeseeableRandom(result_type seed)
-        : m_engine(seed),
-          m_next{m_engine(), m_engine()}
-    {
-    }
-
-    /// @return as the standard asks for
-    static constexpr result_type min()
-    {
-        return std::mt19937::min();
-    }
-
-    /// @return as the standard asks for
-    static constexpr result_type max()
-    {
-        return std::mt19937::max();
-    }
-
-    /// @return the next number
-    result_type operator()()
-    {
-        return std::exchange(m_next[0], std::exchange(m_next[1], m_engine()));
-    }
-
-    /// @return a number that will be drawn @param n after how many others: 0 or 1
-    result_type Foresee(uint32_t n) const
-    {
-        return m_next[n];
-    }
-
-  private:
-    std::mt19937 m_engine; //!< makes the numbers
-    result_type m_next[2]; //!< made, and not drawn yet
-};
 
 /**
  * @ingroup allreduce
@@ -142,13 +99,13 @@ class ShortestPathBroadcast
     /// @return whether the delivery could be made in this round
     bool Deliver(ChunkId chunk, NodeId server, WorkloadList& round);
 
-    const Topology& m_topology; //!< the network
-    AllReduceState m_state;     //!< how far all has come
-    uint32_t m_nServers;        //!< number of servers
+    const Topology& m_topology;
+    AllReduceState m_state; //!< how far all has come
+    uint32_t m_nServers;
     TransferTable m_transfers;
-    ForeseeableRandom m_random; //!< decides between equal deliveries
-    uint32_t m_detour;          //!< see the constructor
-    bool m_isNearestFirst;      //!< see the constructor
+    RandomSource<LookaheadEngine> m_random; //!< decides between equal deliveries
+    uint32_t m_detour;                      //!< see the constructor
+    bool m_isNearestFirst;                  //!< see the constructor
     // A receiver looks at many roots in turn: what it needs is in one row.
     HugePageVector<uint16_t> m_distances;               //!< [server][server]: links between them
     HugePageVector<uint16_t> m_mostLinks;               //!< [server][root]: see GetMostLinks

@@ -5,12 +5,11 @@
 #include "task-list.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/topology-metrics.h"
+#include "ns3/random-source.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <random>
 #include <tuple>
 
 namespace ns3::allreduce
@@ -23,23 +22,13 @@ namespace
 std::vector<uint32_t>
 ComputeDepths(const std::vector<NodeId>& next, NodeId root)
 {
-    std::vector<uint32_t> depth(next.size(), UNREACHABLE);
-    depth[root] = 0;
-    std::vector<NodeId> above;
-    for (NodeId server = 0; server < next.size(); ++server)
-    {
-        NodeId node = server;
-        for (; depth[node] == UNREACHABLE; node = next[node])
-        {
-            above.push_back(node);
-        }
-        for (; !above.empty(); above.pop_back())
-        {
-            depth[above.back()] = depth[node] + 1;
-            node = above.back();
-        }
-    }
-    return depth;
+    std::vector<uint32_t> depths(next.size(), UNREACHABLE);
+    CountDepths(
+        root,
+        next.size(),
+        [&](NodeId server) { return next[server]; },
+        depths.data());
+    return depths;
 }
 
 /// Decides between tasks of the same urgency.
@@ -141,7 +130,7 @@ TaskList::Sort(const TaskOrder& order) const
         ++first[urgency + 1];
     }
     std::partial_sum(first.begin(), first.end(), first.begin());
-    std::mt19937_64 random(order.seed);
+    PlannerRandom random(order.seed);
     std::vector<SortKey> keys(GetSize());
     std::vector<uint32_t> next = first;
     for (TaskId id = 0; id < GetSize(); ++id)

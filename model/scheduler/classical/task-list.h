@@ -39,11 +39,8 @@ struct TaskOrder
     uint64_t seed;       //!< 0: by the distance of the server's number from the root's; else random
 };
 
-/**
- * @ingroup allreduce
- *
- * @brief The tasks of all flow-trees: for each chunk and server one up and one down its tree.
- */
+/// @ingroup allreduce
+/// The tasks of all flow-trees: for each chunk and server one up and one down its tree.
 class TaskList
 {
   public:
@@ -124,7 +121,6 @@ class TaskList
   private:
     void AddTree(ChunkId chunk, const FlowTree& tree);
     void Add(NodeId from, NodeId to, uint32_t urgency);
-    /// @return links that a task takes at least
     uint32_t CountLinks(const Task& task) const;
 
     // Tasks are in the order of chunks and servers, the reduce before the broadcast.

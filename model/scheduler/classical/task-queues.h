@@ -36,12 +36,12 @@ struct TaskProgress
 /**
  * @ingroup allreduce
  *
- * @brief The tasks that are ready: a priority queue for each transfer, and the order in which a
- * round looks at the first ones of all queues.
+ * @brief The tasks that are ready: a priority queue for each transfer.
  *
- * A task's place in that order is its rank, and among those of the same rank its priority. Ranks
- * are by load, if that is asked for: tasks whose ports have the most left to carry come first, and
- * those with the same load as in the round before. Else all have the same rank.
+ * A round looks at the first tasks of all queues, by their ranks and then by their priorities.
+ * Ranks are by load, if that is asked for: tasks whose ports have the most left to carry come
+ * first, and of those with the same load who came first in the round before. Else all have the same
+ * rank.
  */
 class TaskQueues
 {
@@ -53,13 +53,11 @@ class TaskQueues
         uint32_t priority; //!< smaller is earlier
         TaskId task;       //!< the task
 
-        /// @return whether it comes before another one
         bool operator<(const RankedTask& other) const
         {
             return rank != other.rank ? rank < other.rank : priority < other.priority;
         }
 
-        /// @return whether it comes after another one
         bool operator>(const RankedTask& other) const
         {
             return other < *this;
@@ -69,10 +67,7 @@ class TaskQueues
     /// How many tasks ahead memory is fetched: where there are many, nearly every look is a miss.
     static constexpr int PREFETCH_DISTANCE = 8;
 
-    /**
-     * @param tasks all tasks, which must outlive the queues
-     * @param progress by task, which must outlive the queues
-     */
+    /// @param tasks all tasks @param progress by task; both must outlive the queues
     TaskQueues(const TaskList& tasks, const HugePageVector<TaskProgress>& progress);
 
     /// Make all queues empty. @param isBusiestFirst whether ranks are by load
@@ -120,7 +115,6 @@ class TaskQueues
         TaskId task;
     };
 
-    /// The first task of a queue.
     struct Front : RankedTask
     {
         TransferTable::Id transfer; //!< whose queue it is
@@ -153,7 +147,6 @@ class TaskQueues
     void RankByLoad();
     /// Put queues in the order of the new ranks, without tasks that are elsewhere by now.
     void TidyQueues();
-    /// Bring m_fronts up to date with queues that have changed.
     void UpdateFronts();
     /// A queue has another first task, or none.
     void MarkChanged(TransferTable::Id transfer);

@@ -25,12 +25,6 @@ TaskRunner::TaskRunner(const AllReduceState& state,
     CountPorts();
 }
 
-std::size_t
-TaskRunner::GetNTasks() const
-{
-    return m_tasks.GetSize();
-}
-
 std::vector<WorkloadList>
 TaskRunner::Run(const AllReduceState& start, const TaskOrder& order, std::size_t mostRounds)
 {
@@ -51,18 +45,6 @@ TaskRunner::Run(const AllReduceState& start, const TaskOrder& order, std::size_t
         rounds.push_back(std::move(round));
     }
     return rounds;
-}
-
-TaskRunner::Waiting&
-TaskRunner::GetWaiting(ChunkId chunk, NodeId server)
-{
-    return m_waiting[std::size_t{chunk} * m_nServers + server];
-}
-
-const TaskRunner::Waiting&
-TaskRunner::GetWaiting(ChunkId chunk, NodeId server) const
-{
-    return m_waiting[std::size_t{chunk} * m_nServers + server];
 }
 
 void
@@ -116,12 +98,13 @@ TaskRunner::BeginProgress(const std::vector<TaskId>& order)
         progress.nextInList = NO_TASK;
         if (task.kind == WorkloadKind::REDUCE)
         {
-            ++GetWaiting(task.chunk, progress.end).nPending;
+            ++m_waiting[GetIndex(task.chunk, progress.end)].nPending;
         }
         else
         {
             TaskId& first =
-                GetWaiting(task.chunk, m_tasks.GetTransfer(task.firstTransfer).from).firstChild;
+                m_waiting[GetIndex(task.chunk, m_tasks.GetTransfer(task.firstTransfer).from)]
+                    .firstChild;
             progress.nextChild = std::exchange(first, id);
         }
         m_progress[id] = progress;
@@ -146,7 +129,7 @@ TaskRunner::BeginTask(TaskId id)
         return;
     }
     else if (!m_trees[progress.chunk].isMerging ||
-             GetWaiting(progress.chunk, m_tasks.GetTransfer(progress.firstTransfer).from)
+             m_waiting[GetIndex(progress.chunk, m_tasks.GetTransfer(progress.firstTransfer).from)]
                      .nPending == 0)
     {
         m_queues.Push(id);
@@ -283,7 +266,7 @@ TaskRunner::PrefetchEffects(std::size_t move) const
     if (move + TaskQueues::PREFETCH_DISTANCE < m_moved.size())
     {
         const TaskProgress& later = m_progress[m_moved[move + TaskQueues::PREFETCH_DISTANCE]];
-        __builtin_prefetch(&GetWaiting(later.chunk, later.end));
+        __builtin_prefetch(&m_waiting[GetIndex(later.chunk, later.end)]);
     }
     if (move < m_moved.size())
     {
@@ -292,7 +275,7 @@ TaskRunner::PrefetchEffects(std::size_t move) const
         const bool isAtRoot = progress.end == m_state.GetRoots()[progress.chunk];
         const TaskId next = isReduce && !isAtRoot
                                 ? m_tasks.GetReduce(progress.chunk, progress.end)
-                                : GetWaiting(progress.chunk, progress.end).firstChild;
+                                : m_waiting[GetIndex(progress.chunk, progress.end)].firstChild;
         __builtin_prefetch(&m_progress[next == NO_TASK ? 0 : next]);
     }
 }
@@ -313,7 +296,7 @@ void
 TaskRunner::EnqueueChildren(ChunkId chunk, NodeId server)
 {
     TaskId next = NO_TASK;
-    for (TaskId id = GetWaiting(chunk, server).firstChild; id != NO_TASK; id = next)
+    for (TaskId id = m_waiting[GetIndex(chunk, server)].firstChild; id != NO_TASK; id = next)
     {
         next = m_progress[id].nextChild;
         if (m_progress[id].nDone == 0)
@@ -328,13 +311,14 @@ TaskRunner::ExpectCopy(TaskId id)
 {
     TaskProgress& progress = m_progress[id];
     const NodeId server = m_tasks.GetTable().Get(progress.transfer).to;
-    progress.nextInList = std::exchange(GetWaiting(progress.chunk, server).firstComing, id);
+    progress.nextInList =
+        std::exchange(m_waiting[GetIndex(progress.chunk, server)].firstComing, id);
 }
 
 void
 TaskRunner::SkipTransfersTo(ChunkId chunk, NodeId server)
 {
-    TaskId id = std::exchange(GetWaiting(chunk, server).firstComing, NO_TASK);
+    TaskId id = std::exchange(m_waiting[GetIndex(chunk, server)].firstComing, NO_TASK);
     while (id != NO_TASK)
     {
         const TaskId next = m_progress[id].nextInList;
@@ -386,17 +370,12 @@ TaskRunner::ApplyReduce(TaskId id)
     if (m_trees[chunk].isMerging)
     {
         CheckOthersAt(chunk, transfer.from, id);
-        ExpectRelay(id, transfer.to);
     }
-}
-
-void
-TaskRunner::ExpectRelay(TaskId id, NodeId server)
-{
-    TaskProgress& progress = m_progress[id];
-    if (progress.transfer != NO_TRANSFER)
+    if (m_trees[chunk].isMerging && progress.transfer != NO_TRANSFER)
     {
-        progress.nextInList = std::exchange(GetWaiting(progress.chunk, server).firstRelayed, id);
+        // It is over when the partial sum that it was merged into leaves the relay.
+        TaskId& first = m_waiting[GetIndex(chunk, transfer.to)].firstRelayed;
+        progress.nextInList = std::exchange(first, id);
     }
 }
 
@@ -408,7 +387,7 @@ TaskRunner::CheckOthersAt(ChunkId chunk, NodeId server, TaskId moved)
     {
         Check(own);
     }
-    TaskId* link = &GetWaiting(chunk, server).firstRelayed;
+    TaskId* link = &m_waiting[GetIndex(chunk, server)].firstRelayed;
     while (*link != NO_TASK)
     {
         TaskProgress& progress = m_progress[*link];
@@ -458,7 +437,8 @@ TaskRunner::IsReduceOver(TaskId id) const
     // root has been collected there.
     const ChunkId chunk = progress.chunk;
     const NodeId here = m_tasks.GetTable().Get(progress.transfer).from;
-    const bool waitsForChildren = progress.nDone == 0 && GetWaiting(chunk, here).nPending > 0;
+    const bool waitsForChildren =
+        progress.nDone == 0 && m_waiting[GetIndex(chunk, here)].nPending > 0;
     const bool wasTaken =
         m_trees[chunk].isMerging && !waitsForChildren && !m_state.GetPartials().Test(here, chunk);
     return wasTaken || here == m_state.GetRoots()[chunk];
@@ -471,7 +451,7 @@ TaskRunner::EndReduce(TaskId id)
     progress.transfer = NO_TRANSFER;
     m_queues.AddLoad(progress, -1);
     const NodeId parent = progress.end;
-    const uint32_t nPending = --GetWaiting(progress.chunk, parent).nPending;
+    const uint32_t nPending = --m_waiting[GetIndex(progress.chunk, parent)].nPending;
     if (nPending > 0 || !m_trees[progress.chunk].isMerging ||
         parent == m_state.GetRoots()[progress.chunk])
     {

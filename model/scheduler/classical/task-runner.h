@@ -42,7 +42,10 @@ class TaskRunner
                const PreferredPaths& preferred);
 
     /// @return the number of tasks
-    std::size_t GetNTasks() const;
+    std::size_t GetNTasks() const
+    {
+        return m_tasks.GetSize();
+    }
 
     /**
      * @param start where to begin: with nothing reduced, or all
@@ -68,8 +71,10 @@ class TaskRunner
 
     static constexpr TransferId NO_TRANSFER = TransferTable::NO_TRANSFER;
 
-    Waiting& GetWaiting(ChunkId chunk, NodeId server);
-    const Waiting& GetWaiting(ChunkId chunk, NodeId server) const;
+    std::size_t GetIndex(ChunkId chunk, NodeId server) const
+    {
+        return std::size_t{chunk} * m_nServers + server;
+    }
 
     void CountPorts();
     void Begin(const TaskOrder& order);
@@ -98,8 +103,6 @@ class TaskRunner
     void SkipTransfers(TaskId id);
     void Advance(TaskId id);
     void ApplyReduce(TaskId id);
-    /// Let a reduce know when the partial sum that it was merged into leaves the relay.
-    void ExpectRelay(TaskId id, NodeId server);
     /// A server's partial sum has left: with it, maybe, what others were to take on from there.
     void CheckOthersAt(ChunkId chunk, NodeId server, TaskId moved);
     /// Look whether a reduce is over, when those that come before it have been looked at.

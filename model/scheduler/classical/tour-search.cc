@@ -58,7 +58,6 @@ FindPairs(const Topology& topology)
     return pairs;
 }
 
-/// @return whether every server has an even number of links
 bool
 IsEven(const Topology& topology)
 {
@@ -107,7 +106,7 @@ OrientLinks(const Topology& topology)
 class TourSearch
 {
   public:
-    TourSearch(const std::vector<CycleCover>& covers, std::mt19937_64& random)
+    TourSearch(const std::vector<CycleCover>& covers, PlannerRandom& random)
         : m_random(random),
           m_nServers(covers.front().size()),
           m_near(covers.size(), std::vector<Pair>(m_nServers)),
@@ -125,14 +124,13 @@ class TourSearch
         }
     }
 
-    /// @return whether each cover is a Hamiltonian cycle now
     bool Run(const MergingEffort& effort)
     {
         const uint64_t nTries = uint64_t{effort.nSweeps} * m_nServers;
         for (uint64_t i = 0; i < nTries && !IsDone(); ++i)
         {
-            const uint32_t x = Draw(m_near.size());
-            const uint32_t y = Draw(m_near.size());
+            const uint32_t x = m_random.Modulo(m_near.size());
+            const uint32_t y = m_random.Modulo(m_near.size());
             if (x != y && FindAlternatingCycle(x, y))
             {
                 TryExchange(x, y, effort.dearness);
@@ -174,11 +172,6 @@ class TourSearch
         return std::all_of(m_nCycles.begin(), m_nCycles.end(), [](uint32_t n) { return n == 1; });
     }
 
-    uint32_t Draw(uint32_t limit)
-    {
-        return m_random() % limit;
-    }
-
     template <typename Call>
     void VisitCycle(uint32_t tour, NodeId first, Call call) const
     {
@@ -213,10 +206,10 @@ class TourSearch
     bool FindAlternatingCycle(uint32_t x, uint32_t y)
     {
         constexpr std::size_t LONGEST = 8;
-        m_circle.assign(1, Draw(m_nServers));
+        m_circle.assign(1, m_random.Modulo(m_nServers));
         while (m_circle.size() < LONGEST)
         {
-            if (!Append(m_near[x][m_circle.back()][Draw(2)]))
+            if (!Append(m_near[x][m_circle.back()][m_random.Modulo(2)]))
             {
                 return false;
             }
@@ -225,7 +218,7 @@ class TourSearch
             {
                 return m_circle.size() > 2;
             }
-            if (!Append(near[Draw(2)]))
+            if (!Append(near[m_random.Modulo(2)]))
             {
                 return false;
             }
@@ -253,7 +246,7 @@ class TourSearch
         m_nCycles[x] = CountCycles(x);
         m_nCycles[y] = CountCycles(y);
         const int32_t nMore = static_cast<int32_t>(m_nCycles[x] + m_nCycles[y] - oldX - oldY);
-        if (nMore > 0 && Draw(FINENESS) >= FINENESS * std::exp(-dearness * nMore))
+        if (nMore > 0 && m_random.Modulo(FINENESS) >= FINENESS * std::exp(-dearness * nMore))
         {
             Exchange(y, x);
             m_nCycles[x] = oldX;
@@ -281,8 +274,8 @@ class TourSearch
         near[near[0] == old ? 0 : 1] = by;
     }
 
-    std::mt19937_64& m_random;             //!< random numbers
-    uint32_t m_nServers;                   //!< number of servers
+    PlannerRandom& m_random;
+    uint32_t m_nServers;
     std::vector<std::vector<Pair>> m_near; //!< [tour][server]: the two beside it
     std::vector<uint32_t> m_nCycles;       //!< by tour
     std::vector<bool> m_isVisited;         //!< by server, while cycles are counted
@@ -295,7 +288,7 @@ std::vector<Ring>
 FindTours(const Topology& topology,
           uint32_t nTours,
           const MergingEffort& effort,
-          std::mt19937_64& random)
+          PlannerRandom& random)
 {
     const auto pairs = FindPairs(topology);
     if (!pairs)

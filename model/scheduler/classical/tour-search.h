@@ -9,9 +9,9 @@
 #include "ring-order.h"
 
 #include "ns3/allreduce-topology.h"
+#include "ns3/random-source.h"
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace ns3::allreduce
@@ -20,9 +20,9 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Find Hamiltonian cycles without a common link where servers are joined in pairs, by links or by
- * switches with two ports, and each is in an even number of pairs, as in most tori and in
- * hypercubes of even dimension. Each cycle makes two rings, one for each direction.
+ * Find *tours*: Hamiltonian cycles without a common link. Servers must be joined in pairs, by links
+ * or by switches with two ports, and each must be in an even number of pairs, as in most tori and
+ * in hypercubes of even dimension. Each tour makes two rings, one for each direction.
  *
  * An Eulerian orientation gives covers by cycles. Of two covers, links are exchanged along short
  * alternating cycles, above all squares: mostly this joins two cycles of each. Without directions
@@ -38,7 +38,7 @@ namespace ns3::allreduce
 std::vector<Ring> FindTours(const Topology& topology,
                             uint32_t nTours,
                             const MergingEffort& effort,
-                            std::mt19937_64& random);
+                            PlannerRandom& random);
 
 } // namespace ns3::allreduce
 

@@ -44,8 +44,6 @@ class TransferTable
         DirectedLinkId in;  //!< the link that every path ends with, or NO_LINK
     };
 
-    /// Stands for no path.
-    static constexpr PathId NO_PATH = ~PathId{0};
     /// Stands for no link.
     static constexpr DirectedLinkId NO_LINK = ~DirectedLinkId{0};
     /// Stands for no transfer.
@@ -136,7 +134,6 @@ class TransferTable
                             const std::vector<uint32_t>& nTransfersTo) const;
     /// @return whether a path between two servers does without a link, in either direction
     bool HasPathWithout(DirectedLinkId link, NodeId from, NodeId to);
-    /// @return whether all links of a path have room
     bool HasRoom(PathId path, const AllReduceState& state) const;
 
     const Topology& m_topology;

@@ -18,15 +18,19 @@ namespace ns3::allreduce
 namespace
 {
 
-/// @return a tree in which a server sends to its parent and gets the sum from it
-FlowTree
-MakeSymmetricTree(std::vector<NodeId> parent, bool isMerging)
+/// @return a plan along trees in which a server sends to its parent and gets the sum from it
+/// @param getParents by server, for a chunk and its root
+template <typename GetParents>
+std::vector<WorkloadList>
+PlanSymmetricTrees(const AllReduceState& state, bool isMerging, GetParents getParents)
 {
-    FlowTree tree;
-    tree.broadcastFrom = parent;
-    tree.reduceTo = std::move(parent);
-    tree.isMerging = isMerging;
-    return tree;
+    std::vector<FlowTree> trees;
+    for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
+    {
+        const std::vector<NodeId> parents = getParents(chunk, state.GetRoots()[chunk]);
+        trees.push_back({parents, parents, isMerging});
+    }
+    return ScheduleFlowTrees(state, trees);
 }
 
 /// @return an AllReduce along shortest-path trees, the best of several
@@ -64,7 +68,6 @@ PlanShortestPathTrees(const AllReduceState& state, uint64_t seed)
 class ParameterServerScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid =
@@ -87,13 +90,10 @@ class ParameterServerScheduler : public PlannedScheduler
         {
             return PlanShortestPathTrees(state, GetSeed());
         }
-        std::vector<FlowTree> trees;
-        for (const NodeId root : state.GetRoots())
-        {
-            const std::vector<NodeId> parent(state.GetTopology().GetNServers(), root);
-            trees.push_back(MakeSymmetricTree(parent, false));
-        }
-        return ScheduleFlowTrees(state, trees);
+        const uint32_t n = state.GetTopology().GetNServers();
+        return PlanSymmetricTrees(state, false, [n](ChunkId, NodeId root) {
+            return std::vector<NodeId>(n, root);
+        });
     }
 
     bool m_isMerging{false}; //!< the attribute Merge
@@ -101,15 +101,11 @@ class ParameterServerScheduler : public PlannedScheduler
 
 NS_OBJECT_ENSURE_REGISTERED(ParameterServerScheduler);
 
-/**
- * @ingroup allreduce
- *
- * @brief Ring: each chunk goes round once to be summed, and once more to be copied.
- */
+/// @ingroup allreduce
+/// Ring: each chunk goes round once to be summed, and once more to be copied.
 class RingScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::RingScheduler")
@@ -149,7 +145,6 @@ NS_OBJECT_ENSURE_REGISTERED(RingScheduler);
 class HalvingDoublingScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::HalvingDoublingScheduler")
@@ -164,9 +159,7 @@ class HalvingDoublingScheduler : public PlannedScheduler
     {
         const uint32_t n = state.GetTopology().GetNServers();
         const bool isPowerOfTwo = (n & (n - 1)) == 0;
-        std::vector<FlowTree> trees;
-        for (const NodeId root : state.GetRoots())
-        {
+        return PlanSymmetricTrees(state, true, [=](ChunkId, NodeId root) {
             std::vector<NodeId> parent(n, root);
             for (uint32_t i = 1; i < n; ++i)
             {
@@ -179,24 +172,19 @@ class HalvingDoublingScheduler : public PlannedScheduler
                 parent[isPowerOfTwo ? i ^ root : (i + root) % n] =
                     isPowerOfTwo ? next ^ root : (next + root) % n;
             }
-            trees.push_back(MakeSymmetricTree(std::move(parent), true));
-        }
-        return ScheduleFlowTrees(state, trees);
+            return parent;
+        });
     }
 };
 
 NS_OBJECT_ENSURE_REGISTERED(HalvingDoublingScheduler);
 
-/**
- * @ingroup allreduce
- *
- * @brief Double binary tree (Sanders, Speck and Traff): two trees such that a leaf of one is inside
- * of the other; each root's chunks use the two in turn.
- */
+/// @ingroup allreduce
+/// Double binary tree (Sanders, Speck and Traff): two trees such that a leaf of one is inside
+/// of the other; each root's chunks use the two in turn.
 class DoubleTreeScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::DoubleTreeScheduler")
@@ -210,10 +198,7 @@ class DoubleTreeScheduler : public PlannedScheduler
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
     {
         const uint32_t n = state.GetTopology().GetNServers();
-        std::vector<FlowTree> trees;
-        for (ChunkId chunk = 0; chunk < state.GetNChunks(); ++chunk)
-        {
-            const NodeId root = state.GetRoots()[chunk];
+        return PlanSymmetricTrees(state, true, [n](ChunkId chunk, NodeId root) {
             // Leaves have odd places. For odd n, counting backwards gives them even ones; for even
             // n, going on by one does, but for the last.
             auto serverAt = [&](uint32_t i) {
@@ -232,9 +217,8 @@ class DoubleTreeScheduler : public PlannedScheduler
                 const uint32_t up = (i ^ lowest) | (lowest << 1);
                 parent[serverAt(i)] = serverAt(up < n ? up : i ^ lowest);
             }
-            trees.push_back(MakeSymmetricTree(std::move(parent), true));
-        }
-        return ScheduleFlowTrees(state, trees);
+            return parent;
+        });
     }
 };
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <set>
 
 namespace ns3::allreduce
@@ -17,32 +16,22 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint32_t REDUCE = 0;    //!< the half in which partial sums go up
-constexpr uint32_t BROADCAST = 1; //!< the half in which final sums come down
-
-/// The different paths of workloads.
+/// The different paths that workloads are sent over.
 struct UsedPaths
 {
-    std::vector<std::vector<DirectedLinkId>> links; //!< by path
-    std::vector<PathMatching::PathIndex> ofRank;    //!< by place of a workload in the order
+    PathIndex paths;                         //!< in the direction in which they are used
+    std::vector<PathMatching::Index> ofRank; //!< by place of a workload in the order
 };
 
 UsedPaths
 ListPaths(const ForestOrder& order)
 {
-    UsedPaths used;
-    std::map<std::vector<DirectedLinkId>, PathMatching::PathIndex> known;
-    for (const uint32_t task : order.tasks)
+    UsedPaths used{PathIndex(order.topology), {}};
+    for (const DeliveryId delivery : order.deliveries)
     {
-        const PathId toParent = order.toParent[task % 2][task / 2];
-        const auto range = order.paths.GetLinks(task % 2 == REDUCE ? toParent : Reverse(toParent));
-        const std::vector<DirectedLinkId> links(range.begin(), range.end());
-        const auto [place, isNew] = known.emplace(links, used.links.size());
-        if (isNew)
-        {
-            used.links.push_back(links);
-        }
-        used.ofRank.push_back(place->second);
+        const PathId path = order.paths[delivery % 2][delivery / 2];
+        const auto links = order.table.GetLinks(delivery % 2 == UP ? Reverse(path) : path);
+        used.ofRank.push_back(used.paths.FindOrAdd({links.begin(), links.end()}) / 2);
     }
     return used;
 }
@@ -54,15 +43,16 @@ class Readiness
     explicit Readiness(const ForestOrder& order)
         : m_order(order),
           m_nServers(order.topology.GetNServers()),
-          m_nMissing(order.toParent[REDUCE].size(), 0),
-          m_rank(2 * order.toParent[REDUCE].size()),
-          m_firstChild(order.toParent[REDUCE].size() + 1, 0)
+          m_nMissing(order.paths[UP].size(), 0),
+          m_rank(2 * order.paths[UP].size()),
+          m_firstChild(order.paths[UP].size() + 1, 0)
     {
-        for (uint32_t rank = 0; rank < order.tasks.size(); ++rank)
+        for (uint32_t rank = 0; rank < order.deliveries.size(); ++rank)
         {
-            const uint32_t task = order.tasks[rank];
-            m_rank[task] = rank;
-            ++(task % 2 == REDUCE ? m_nMissing[GetParent(task)] : m_firstChild[GetParent(task)]);
+            const DeliveryId delivery = order.deliveries[rank];
+            m_rank[delivery] = rank;
+            ++(delivery % 2 == UP ? m_nMissing[GetParent(delivery)]
+                                  : m_firstChild[GetParent(delivery)]);
         }
         ListChildren();
     }
@@ -71,12 +61,12 @@ class Readiness
     std::vector<uint32_t> GetFirst() const
     {
         std::vector<uint32_t> first;
-        for (uint32_t rank = 0; rank < m_order.tasks.size(); ++rank)
+        for (uint32_t rank = 0; rank < m_order.deliveries.size(); ++rank)
         {
-            const uint32_t task = m_order.tasks[rank];
-            const bool isFromRoot = task % 2 == BROADCAST && IsRoot(GetParent(task));
-            if ((task % 2 == REDUCE && m_nMissing[task / 2] == 0) ||
-                (isFromRoot && m_nMissing[GetParent(task)] == 0))
+            const DeliveryId delivery = m_order.deliveries[rank];
+            const bool isFromRoot = delivery % 2 == DOWN && IsRoot(GetParent(delivery));
+            if ((delivery % 2 == UP && m_nMissing[delivery / 2] == 0) ||
+                (isFromRoot && m_nMissing[GetParent(delivery)] == 0))
             {
                 first.push_back(rank);
             }
@@ -88,13 +78,13 @@ class Readiness
     template <typename Use>
     void Send(uint32_t rank, Use use)
     {
-        const uint32_t task = m_order.tasks[rank];
-        if (task % 2 == BROADCAST)
+        const DeliveryId delivery = m_order.deliveries[rank];
+        if (delivery % 2 == DOWN)
         {
-            SendToChildren(task / 2, use);
+            SendToChildren(delivery / 2, use);
             return;
         }
-        const uint32_t parent = GetParent(task);
+        const uint32_t parent = GetParent(delivery);
         if (--m_nMissing[parent] > 0)
         {
             return;
@@ -105,7 +95,7 @@ class Readiness
         }
         else
         {
-            use(m_rank[2 * parent + REDUCE]);
+            use(m_rank[2 * parent + UP]);
         }
     }
 
@@ -116,13 +106,12 @@ class Readiness
     }
 
     /// @return the index of the chunk and the server at the upper end of a workload
-    uint32_t GetParent(uint32_t task) const
+    uint32_t GetParent(DeliveryId delivery) const
     {
-        const NodeId parent = m_order.paths.GetTarget(m_order.toParent[task % 2][task / 2]);
-        return task / 2 / m_nServers * m_nServers + parent;
+        const NodeId parent = m_order.table.GetSource(m_order.paths[delivery % 2][delivery / 2]);
+        return delivery / 2 / m_nServers * m_nServers + parent;
     }
 
-    /// Make a list of children from their numbers.
     void ListChildren()
     {
         uint32_t nBefore = 0;
@@ -132,11 +121,11 @@ class Readiness
             first = nBefore;
         }
         m_children.resize(nBefore);
-        for (const uint32_t task : m_order.tasks)
+        for (const DeliveryId delivery : m_order.deliveries)
         {
-            if (task % 2 == BROADCAST)
+            if (delivery % 2 == DOWN)
             {
-                m_children[--m_firstChild[GetParent(task)]] = m_rank[task];
+                m_children[--m_firstChild[GetParent(delivery)]] = m_rank[delivery];
             }
         }
     }
@@ -151,7 +140,7 @@ class Readiness
     }
 
     const ForestOrder& m_order;
-    const uint32_t m_nServers;          //!< number of servers
+    const uint32_t m_nServers;
     std::vector<uint32_t> m_nMissing;   //!< by index: partial sums that have not come
     std::vector<uint32_t> m_rank;       //!< by workload: its place in the order
     std::vector<uint32_t> m_firstChild; //!< by index: where its children are; one more at the end
@@ -165,11 +154,11 @@ class WaitingWorkloads
     WaitingWorkloads(const Topology& topology, const UsedPaths& paths)
         : m_topology(topology),
           m_paths(paths),
-          m_queues(paths.links.size()),
-          m_nWaiting(paths.links.size(), 0),
+          m_queues(paths.paths.GetSize() / 2),
+          m_nWaiting(paths.paths.GetSize() / 2, 0),
           m_load(2 * topology.GetNLinks(), 0)
     {
-        for (const PathMatching::PathIndex path : paths.ofRank)
+        for (const PathMatching::Index path : paths.ofRank)
         {
             AddLoad(path, 1);
         }
@@ -177,7 +166,7 @@ class WaitingWorkloads
 
     void Add(uint32_t rank)
     {
-        const PathMatching::PathIndex path = m_paths.ofRank[rank];
+        const PathMatching::Index path = m_paths.ofRank[rank];
         std::vector<uint32_t>& queue = m_queues[path];
         if (queue.empty() || rank < queue.front())
         {
@@ -193,7 +182,7 @@ class WaitingWorkloads
     }
 
     /// @return the first workload of a path's queue, which has left it
-    uint32_t TakeFirst(PathMatching::PathIndex path)
+    uint32_t TakeFirst(PathMatching::Index path)
     {
         std::vector<uint32_t>& queue = m_queues[path];
         std::pop_heap(queue.begin(), queue.end(), std::greater<>());
@@ -221,36 +210,36 @@ class WaitingWorkloads
     }
 
   private:
-    void AddLoad(PathMatching::PathIndex path, double nWorkloads)
+    void AddLoad(PathMatching::Index path, double nWorkloads)
     {
-        for (const DirectedLinkId link : m_paths.links[path])
+        for (const DirectedLinkId link : m_paths.paths.GetLinks(2 * path))
         {
             m_load[link] += nWorkloads / m_topology.GetCapacity(link);
         }
     }
 
-    const Topology& m_topology;                   //!< the network
-    const UsedPaths& m_paths;                     //!< all paths
-    std::vector<std::vector<uint32_t>> m_queues;  //!< by path: places in the order, as a heap
-    std::set<uint32_t> m_fronts;                  //!< the first one of each queue
-    std::vector<uint32_t> m_nWaiting;             //!< by path
-    std::vector<double> m_load;                   //!< by directed link, for its capacity
-    std::vector<PathMatching::PathIndex> m_inUse; //!< paths on which workloads wait
+    const Topology& m_topology;
+    const UsedPaths& m_paths;
+    std::vector<std::vector<uint32_t>> m_queues; //!< by path: places in the order, as a heap
+    std::set<uint32_t> m_fronts;                 //!< the first one of each queue
+    std::vector<uint32_t> m_nWaiting;            //!< by path
+    std::vector<double> m_load;                  //!< by directed link, for its capacity
+    std::vector<PathMatching::Index> m_inUse;    //!< paths on which workloads wait
 };
 
 } // namespace
 
 uint64_t
-PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& round)
+PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& rounds)
 {
     const UsedPaths paths = ListPaths(order);
-    PathMatching matching(order.topology, paths.links);
+    PathMatching matching(order.topology, paths.paths);
     Readiness readiness(order);
     WaitingWorkloads waiting(order.topology, paths);
     std::vector<uint32_t> ready = readiness.GetFirst();
     std::vector<uint32_t> sent;
     uint32_t nRounds = 0;
-    for (std::size_t nSent = 0; nSent < order.tasks.size(); nSent += sent.size(), ++nRounds)
+    for (std::size_t nSent = 0; nSent < order.deliveries.size(); nSent += sent.size(), ++nRounds)
     {
         for (const uint32_t rank : ready)
         {
@@ -259,7 +248,7 @@ PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& 
         const std::vector<uint32_t>& chosen = waiting.Match(matching);
         sent.clear();
         ready.clear();
-        for (PathMatching::PathIndex path = 0; path < chosen.size(); ++path)
+        for (PathMatching::Index path = 0; path < chosen.size(); ++path)
         {
             for (uint32_t i = 0; i < chosen[path]; ++i)
             {
@@ -268,12 +257,12 @@ PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& 
         }
         for (const uint32_t rank : sent)
         {
-            const uint32_t task = order.tasks[rank];
-            round[task % 2][task / 2] = nRounds;
+            const DeliveryId delivery = order.deliveries[rank];
+            rounds[delivery % 2][delivery / 2] = nRounds;
             readiness.Send(rank, [&](uint32_t next) { ready.push_back(next); });
         }
     }
-    return uint64_t{nRounds} * paths.links.size();
+    return uint64_t{nRounds} * paths.paths.GetSize() / 2;
 }
 
 } // namespace ns3::allreduce

@@ -7,7 +7,7 @@
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
-#include "ns3/path-table.h"
+#include "ns3/timetable.h"
 
 #include <array>
 #include <cstdint>
@@ -16,22 +16,15 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief The workloads of flow-trees, in the order in which they are to be sent.
- *
- * A workload is known by its chunk, its half and a server: in the reduce (0) the server sends, in
- * the broadcast (1) it receives. The index of a chunk and a server is the chunk's number times the
- * number of servers, plus the server.
- */
+/// @ingroup allreduce
+/// The deliveries of a Timetable, in the order in which they are to be sent.
 struct ForestOrder
 {
-    const Topology& topology;                           //!< the network
-    const std::vector<NodeId>& roots;                   //!< by chunk
-    const PathTable& paths;                             //!< of the trees
-    const std::array<std::vector<PathId>, 2>& toParent; //!< by half: by index
-    const std::vector<uint32_t>& tasks;                 //!< twice the index, plus the half
+    const Topology& topology;                        //!< the network
+    const std::vector<NodeId>& roots;                //!< by chunk
+    const PathTable& table;                          //!< of all paths
+    const std::array<std::vector<PathId>, 2>& paths; //!< see Timetable
+    const std::vector<DeliveryId>& deliveries;       //!< in this order
 };
 
 /**
@@ -41,11 +34,11 @@ struct ForestOrder
  * a queue of the workloads whose data is there. PathMatching chooses the paths of a round, and
  * the first workloads of their queues are sent.
  *
- * @param order the workloads; those in front are first in the queues
- * @param [out] round by half: by index: the round
+ * @param order the deliveries; those in front are first in the queues
+ * @param [out] rounds see Timetable
  * @return how much work it was: rounds times different paths
  */
-uint64_t PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& round);
+uint64_t PlaceByMatching(const ForestOrder& order, std::array<std::vector<uint32_t>, 2>& rounds);
 
 } // namespace ns3::allreduce
 

@@ -53,12 +53,8 @@ class TreeGrower
         }
     }
 
-    /**
-     * From now on trees join these servers only.
-     *
-     * @param members the servers
-     * @param mayRelay whether others may be in trees, too, where a path leads over them
-     */
+    /// From now on trees join these servers only.
+    /// @param mayRelay whether others may be in trees, too, where a path leads over them
     void SetMembers(const std::vector<NodeId>& members, bool mayRelay)
     {
         m_isMember.assign(m_nServers, false);
@@ -69,22 +65,14 @@ class TreeGrower
         m_mayRelay = mayRelay;
     }
 
-    /**
-     * From now on trees load links in these directions.
-     *
-     * @param isReduced whether something goes up a tree
-     * @param isBroadcast whether something comes down
-     */
+    /// From now on trees load links in these directions: up if something is reduced, and down.
     void SetUse(bool isReduced, bool isBroadcast)
     {
         m_isReduced = isReduced;
         m_isBroadcast = isBroadcast;
     }
 
-    /**
-     * @param root where the tree begins, a member
-     * @param [out] toParent by server: the path to its parent, of those that are in the tree
-     */
+    /// @param root a member @param [out] toParent by server: the path, if it is in the tree
     void Grow(NodeId root, PathId* toParent)
     {
         Begin(root);
@@ -110,7 +98,6 @@ class TreeGrower
     }
 
   private:
-    /// A node that the search has reached.
     struct Visit
     {
         double price; //!< from the tree, with the price of depth
@@ -336,8 +323,8 @@ class TreeGrower
         return price;
     }
 
-    const Topology& m_topology;          //!< the network
-    const uint32_t m_nServers;           //!< number of servers
+    const Topology& m_topology;
+    const uint32_t m_nServers;
     PathTable& m_paths;                  //!< the edges of all trees
     std::vector<uint32_t> m_nTrees;      //!< by directed link: how often trees pass it
     std::vector<double> m_prices;        //!< by directed link
@@ -355,7 +342,6 @@ class TreeGrower
     std::vector<DirectedLinkId> m_links; //!< of the path of the server that is joined
 };
 
-/// Make another server the root of a tree.
 void
 MoveRoot(const PathTable& paths, PathId* toParent, NodeId oldRoot, NodeId newRoot)
 {
@@ -382,7 +368,6 @@ HasOthers(const Collective& collective, const std::vector<uint32_t>& sets, Chunk
     });
 }
 
-/// @return how many different trees to make
 std::size_t
 ChooseNTrees(const Topology& topology, std::size_t nChunks)
 {

@@ -12,20 +12,13 @@
 #include "ns3/planning-progress.h"
 
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
-/// Of a root, which has no parent, and of servers that are not in a tree.
-constexpr PathId NO_PATH = std::numeric_limits<PathId>::max();
-
-/**
- * @ingroup allreduce
- *
- * @brief A flow-tree for each chunk: partial sums go up along it, final sums come down.
- */
+/// @ingroup allreduce
+/// A flow-tree for each chunk: partial sums go up along it, final sums come down.
 struct Forest
 {
     /// @param topology the network, which must outlive the forest
@@ -35,12 +28,12 @@ struct Forest
     }
 
     PathTable paths;              //!< the edges of the trees
-    std::vector<PathId> toParent; //!< [chunk][server]: path to its parent, or NO_PATH
+    std::vector<PathId> toParent; //!< [chunk][server]: NO_PATH of roots and who is not in it
     double load{0};               //!< rounds in which the busiest link carries all trees
 };
 
 /// @ingroup allreduce
-/// In which directions a tree loads its links, as far as packing knows.
+/// In which directions packing expects a tree to load its links.
 enum class LinkLoads
 {
     BOTH_WAYS, //!< a reduce and a broadcast, as in an AllReduce
@@ -50,15 +43,16 @@ enum class LinkLoads
 /**
  * @ingroup allreduce
  *
- * Choose flow-trees that load no link much more than they must: the busiest link comes within a few
+ * Choose flow-trees that load no link much more than they must. The busiest link comes within a few
  * per cent of what link prices prove that some link must carry.
  *
  * One tree after another grows from its root. A server is joined over the cheapest path of
- * switches, where a link's price grows exponentially with the trees that it already carries, for
- * its capacity (Garg and Koenemann: multiplicative weights). So servers without slack become leaves
- * by themselves. Two things make it another search than that for the cheapest spanning tree:
- * prices rise while a tree grows, because a single tree may pass a link many times, and depth has a
- * price, because every level delays a chunk. Trees are thus near the cheapest, and shallow.
+ * switches. A link's price grows exponentially with the trees that it already carries, for its
+ * capacity (Garg and Koenemann: multiplicative weights). So servers without slack become leaves by
+ * themselves. Trees are near the cheapest spanning trees, but shallow: prices rise while a tree
+ * grows, because a single tree may pass a link many times, and depth has a price, because every
+ * level delays a chunk. ChooseMiddle has the same kind of prices, but fixes them while a tree
+ * grows, and chooses each chunk's trees several times.
  *
  * The tree of a chunk joins its contributors and its receivers. Other servers are in it only if a
  * path to one of these over them is the cheapest.

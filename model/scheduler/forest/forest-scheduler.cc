@@ -9,18 +9,17 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/plan-search.h"
+#include "ns3/planned-scheduler.h"
+#include "ns3/random-source.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <utility>
 
 namespace ns3::allreduce
 {
-
-NS_OBJECT_ENSURE_REGISTERED(ForestScheduler);
 
 namespace
 {
@@ -41,7 +40,7 @@ std::vector<ChunkId>
 OrderChunks(const std::vector<NodeId>& roots, uint64_t seed)
 {
     const NodeId nServers = *std::max_element(roots.begin(), roots.end()) + 1;
-    std::mt19937_64 random(seed);
+    PlannerRandom random(seed);
     std::vector<uint64_t> tie(nServers);
     std::generate(tie.begin(), tie.end(), random);
     std::vector<uint32_t> nBefore(nServers, 0);
@@ -93,7 +92,6 @@ class ShortestTimetable
         }
     }
 
-    /// @return the workloads of each round
     std::vector<WorkloadList> MakeRounds() const
     {
         return m_best->MakeRounds();
@@ -111,66 +109,12 @@ class ShortestTimetable
         return work;
     }
 
-    const Topology& m_topology;            //!< the network
+    const Topology& m_topology;
     const Collective& m_collective;        //!< what is to be summed where
     std::optional<ForestTimetable> m_best; //!< the shortest so far
 };
 
 } // namespace
-
-TypeId
-ForestScheduler::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::ForestScheduler")
-                            .SetParent<PlannedScheduler>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<ForestScheduler>()
-                            .AddAttribute("Samples",
-                                          "Of so many forests the one with the shortest plan is "
-                                          "taken.",
-                                          UintegerValue(1),
-                                          MakeUintegerAccessor(&ForestScheduler::m_samples),
-                                          MakeUintegerChecker<uint32_t>(1))
-                            .AddAttribute("SearchEffort",
-                                          "The plan is shortened by a search that looks at so many "
-                                          "places for workloads, fewer if the plan is large: "
-                                          "60,000,000 take about a second.",
-                                          UintegerValue(0),
-                                          MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
-                                          MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT));
-    return tid;
-}
-
-bool
-ForestScheduler::PlansGroups() const
-{
-    return true;
-}
-
-std::vector<WorkloadList>
-ForestScheduler::PlanAll(const AllReduceState& state)
-{
-    const Topology& topology = state.GetTopology();
-    const Collective& collective = state.GetCollective();
-    const double shareOfForest = m_searchEffort == 0 ? 1 : 0.5;
-    std::vector<WorkloadList> plan = PlanForest(topology,
-                                                collective,
-                                                GetSeed(),
-                                                m_samples,
-                                                GetProgress().GetPart(0, shareOfForest));
-    if (m_searchEffort == 0 || !collective.IsOfAll())
-    {
-        return plan;
-    }
-    const uint32_t bound = ComputeLowerBounds(topology, collective).GetBest().rounds;
-    return ShortenBySearch(topology,
-                           collective.roots,
-                           std::move(plan),
-                           bound,
-                           m_searchEffort,
-                           GetSeed(),
-                           GetProgress().GetPart(shareOfForest, 1));
-}
 
 std::vector<WorkloadList>
 PlanForest(const Topology& topology,
@@ -200,5 +144,77 @@ PlanForest(const Topology& topology,
     }
     return shortest.MakeRounds();
 }
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Packs a flow-tree for each chunk into the network, and lets reduce and broadcast of all of
+ * them overlap.
+ *
+ * What a link must carry for all chunks together is balanced first (PackForest), then when
+ * (ForestTimetable). It needs no learning, and plans for thousands of servers. Where links differ
+ * or are missing it is far ahead of plans whose broadcasts wait for the last reduce.
+ */
+class ForestScheduler : public PlannedScheduler
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid =
+            TypeId("ns3::allreduce::ForestScheduler")
+                .SetParent<PlannedScheduler>()
+                .SetGroupName("AllReduce")
+                .AddConstructor<ForestScheduler>()
+                .AddAttribute("Samples",
+                              "Of so many forests the one with the shortest plan is "
+                              "taken.",
+                              UintegerValue(1),
+                              MakeUintegerAccessor(&ForestScheduler::m_samples),
+                              MakeUintegerChecker<uint32_t>(1))
+                .AddAttribute("SearchEffort",
+                              "The plan is shortened by a search that looks at so many "
+                              "places for workloads, fewer if the plan is large: "
+                              "60,000,000 take about a second.",
+                              UintegerValue(0),
+                              MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
+                              MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT));
+        return tid;
+    }
+
+  private:
+    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
+    {
+        const Topology& topology = state.GetTopology();
+        const Collective& collective = state.GetCollective();
+        const double shareOfForest = m_searchEffort == 0 ? 1 : 0.5;
+        std::vector<WorkloadList> plan = PlanForest(topology,
+                                                    collective,
+                                                    GetSeed(),
+                                                    m_samples,
+                                                    GetProgress().GetPart(0, shareOfForest));
+        if (m_searchEffort == 0 || !collective.IsOfAll())
+        {
+            return plan;
+        }
+        const uint32_t bound = ComputeLowerBounds(topology, collective).GetBest().rounds;
+        return ShortenBySearch(topology,
+                               collective.roots,
+                               std::move(plan),
+                               bound,
+                               m_searchEffort,
+                               GetSeed(),
+                               GetProgress().GetPart(shareOfForest, 1));
+    }
+
+    bool PlansGroups() const override
+    {
+        return true;
+    }
+
+    uint32_t m_samples{1};      //!< the attribute Samples
+    uint64_t m_searchEffort{0}; //!< the attribute SearchEffort
+};
+
+NS_OBJECT_ENSURE_REGISTERED(ForestScheduler);
 
 } // namespace ns3::allreduce

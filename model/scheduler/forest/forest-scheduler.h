@@ -5,7 +5,10 @@
 #ifndef ALLREDUCE_FOREST_SCHEDULER_H
 #define ALLREDUCE_FOREST_SCHEDULER_H
 
-#include "ns3/planned-scheduler.h"
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-workload.h"
+#include "ns3/collective.h"
+#include "ns3/planning-progress.h"
 
 #include <cstdint>
 #include <vector>
@@ -30,30 +33,6 @@ std::vector<WorkloadList> PlanForest(const Topology& topology,
                                      uint64_t seed,
                                      uint32_t nSamples,
                                      const PlanningProgress& progress = {});
-
-/**
- * @ingroup allreduce
- *
- * @brief Packs a flow-tree for each chunk into the network, and lets reduce and broadcast of all of
- * them overlap.
- *
- * What a link must carry for all chunks together is balanced first (PackForest), then when
- * (ForestTimetable). It needs no learning, and plans for thousands of servers. Where links differ
- * or are missing it is far ahead of plans whose broadcasts wait for the last reduce.
- */
-class ForestScheduler : public PlannedScheduler
-{
-  public:
-    /// @return the type
-    static TypeId GetTypeId();
-
-  private:
-    std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
-    bool PlansGroups() const override;
-
-    uint32_t m_samples{1};      //!< the attribute Samples
-    uint64_t m_searchEffort{0}; //!< the attribute SearchEffort
-};
 
 } // namespace ns3::allreduce
 

@@ -6,13 +6,15 @@
 #define ALLREDUCE_FOREST_TIMETABLE_H
 
 #include "forest-packing.h"
-#include "link-slots.h"
+#include "sender-search.h"
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
+#include "ns3/link-slots.h"
+#include "ns3/timetable.h"
 
-#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ns3::allreduce
@@ -23,17 +25,15 @@ namespace ns3::allreduce
  *
  * @brief In which round each workload of a forest is sent.
  *
- * A workload is known by its chunk, its half and a server: in the reduce the server sends, in the
- * broadcast it receives. The first timetable is made by list scheduling: workload after workload
- * goes into the first round in which its links have room and its data is there. Then the timetable
- * is pushed together, alternately from its two ends (in project scheduling: forward-backward
- * improvement, or double justification). A timetable that is played backwards with all paths
- * reversed is a timetable again, in which reduces have become broadcasts, so both ends are pushed
- * by the same rule; and no workload ever comes later than before, so no timetable gets longer.
+ * The first timetable is made by list scheduling: each workload goes into the first round in which
+ * its links have room and its data is there. Then the timetable is pushed together, alternately
+ * from its two ends (in project scheduling: forward-backward improvement, or double justification).
+ * Both ends are pushed by the same rule: a timetable that is played backwards with all paths
+ * reversed is a timetable again, in which reduces have become broadcasts. No workload comes later
+ * than before, so no timetable gets longer.
  *
- * While it is pushed together a server may take a final sum from another sender than its parent, if
- * that one can send it earlier: the flow-tree changes where time has the last word. Played
- * backwards, that is a reduce which goes elsewhere.
+ * Meanwhile a server may take a final sum from another sender than its parent, if that one can send
+ * it earlier. Played backwards, that is a reduce which goes elsewhere.
  */
 class ForestTimetable
 {
@@ -70,7 +70,10 @@ class ForestTimetable
      */
     ForestTimetable(const Topology& topology,
                     Collective collective,
-                    const std::vector<WorkloadList>& rounds);
+                    const std::vector<WorkloadList>& rounds)
+        : ForestTimetable(topology, std::move(collective), rounds, PathIndex(topology))
+    {
+    }
 
     /// What servers may do while a timetable is pushed together.
     enum class Senders
@@ -79,11 +82,7 @@ class ForestTimetable
         ANYBODY //!< they take a sum from who can send it first
     };
 
-    /**
-     * Push the timetable together from its beginning, then from its end.
-     *
-     * @param senders whom servers take sums from
-     */
+    /// Push the timetable together from both ends. @param senders whom servers take sums from
     void PushTogether(Senders senders);
 
     /// @return whether there are few enough workloads to match links in about a second
@@ -114,20 +113,21 @@ class ForestTimetable
     std::vector<WorkloadList> MakeRounds() const;
 
   private:
-    /// A workload: twice the index of its chunk and server, plus 1 in the broadcast.
-    using Task = uint32_t;
+    ForestTimetable(const Topology& topology,
+                    Collective collective,
+                    const std::vector<WorkloadList>& rounds,
+                    PathIndex paths);
 
     /// Refuse more workloads than there are numbers for.
     void CheckSize() const;
 
-    /// @return the index of a chunk and a server
     uint32_t GetIndex(ChunkId chunk, NodeId server) const
     {
         return chunk * m_nServers + server;
     }
 
-    /// List all workloads in the order of their first plan. @param order of the chunks
-    void MakeTasks(const std::vector<ChunkId>& order, uint32_t lag);
+    /// List all deliveries in the order of their first plan. @param order of the chunks
+    void ListDeliveries(const std::vector<ChunkId>& order, uint32_t lag);
     /// Take out of trees whom nobody waits for: a reduce without contributors below, a broadcast
     /// without receivers below.
     void PruneTrees();
@@ -135,60 +135,28 @@ class ForestTimetable
     void PruneTree(uint32_t half, ChunkId chunk, std::vector<bool> isNeeded);
     /// @return by index of chunk and server: edges to the root
     std::vector<uint32_t> ComputeDepths() const;
-    /// Sort the workloads. @param getKey how early one is to be @param nKeys keys are smaller
-    template <typename GetKey>
-    void SortTasks(GetKey getKey, uint32_t nKeys);
-    /// Sort the workloads by round.
-    void SortTasksByRound();
-    /// Note who has something to send at the beginning.
+    void SortByRound();
+    /// Say who has something to send at the beginning.
     void MarkReady();
-    /// Let every workload go as early as it can, in the order of m_tasks.
+    /// Let every workload go as early as it can, in the order of m_deliveries.
     void PushToBeginning(Senders senders);
     /// @return the round in which the partial sum goes @param index of the chunk and the sender
     uint32_t PlaceReduce(uint32_t index);
     /// @return the round in which the final sum comes @param index of the chunk and the receiver
     uint32_t PlaceBroadcast(uint32_t index, Senders senders);
-    /// Look for somebody who can send a sum earlier than the parent.
-    /// @param index of the chunk and the receiver @param round when the parent can
-    /// @return when somebody can; m_detour is then the path to him
-    uint32_t FindEarlierSender(uint32_t index, uint32_t round);
-    /// Look for senders in many rounds at once. @param word @param rounds of the word, as bits
-    /// @return those in which there may be a sender; there is none in the others
-    uint64_t FindRoundsWithSender(ChunkId chunk,
-                                  NodeId receiver,
-                                  uint32_t word,
-                                  uint64_t rounds,
-                                  std::size_t mostLinks);
-    /// Look for a sender in a round. @param mostLinks of the path
-    /// @return whether m_detour is now the path from the receiver to him
-    bool FindSender(ChunkId chunk, NodeId receiver, uint32_t round, std::size_t mostLinks);
-    /// Make m_detour the path that the search went to this link
-    void TraceDetour(NodeId receiver, DirectedLinkId last);
-    /// @return the round of the last workload
-    uint32_t FindLastRound() const;
-    /// Play the timetable backwards.
+    uint32_t CountRounds() const;
     void Mirror();
 
-    const Topology& m_topology;                    //!< the network
-    Collective m_collective;                       //!< what is to be summed where
-    const uint32_t m_nServers;                     //!< number of servers
-    PathTable m_paths;                             //!< from servers to parents
-    double m_load;                                 //!< see Forest
-    std::array<std::vector<PathId>, 2> m_toParent; //!< by half: by index; or NO_PATH
-    std::array<std::vector<uint32_t>, 2> m_round;  //!< by half: by index
-    uint32_t m_nRounds{0};                         //!< see GetNRounds
-    std::vector<Task> m_tasks;                     //!< all, in the order in which they are placed
-    LinkSlots m_slots;                             //!< room that is left
-    std::vector<uint32_t> m_ready;                 //!< by index: when it can send what it holds
-
-    // One search for a sender:
-    uint32_t m_nLinksTried{0};            //!< for this receiver
-    uint32_t m_search{0};                 //!< its number
-    std::vector<uint32_t> m_reachedIn;    //!< by node: the last search that reached it
-    std::vector<uint64_t> m_reachable;    //!< by node reached: in which rounds of a word
-    std::vector<DirectedLinkId> m_last;   //!< by switch reached: the last link of the path there
-    std::vector<NodeId> m_queue;          //!< switches that were reached
-    std::vector<DirectedLinkId> m_detour; //!< the path found, from the receiver to the sender
+    const Topology& m_topology;
+    Collective m_collective; //!< what is to be summed where
+    const uint32_t m_nServers;
+    double m_load;                        //!< see Forest
+    std::vector<DeliveryId> m_deliveries; //!< all, in the order in which they are placed
+    Timetable m_timetable;                // after m_deliveries, which MakeTimetable fills
+    PathTable m_paths;                    // after m_timetable, which is made with them
+    LinkSlots m_slots;                    //!< room that is left
+    std::vector<uint32_t> m_ready;        //!< by index: when it can send what it holds
+    SenderSearch m_senderSearch;
 };
 
 } // namespace ns3::allreduce

@@ -5,7 +5,6 @@
 #include "path-matching.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace ns3::allreduce
 {
@@ -20,28 +19,28 @@ constexpr double BUSY = 0.9;
 
 } // namespace
 
-PathMatching::PathMatching(const Topology& topology, std::vector<std::vector<DirectedLinkId>> paths)
+PathMatching::PathMatching(const Topology& topology, const PathTable& paths)
     : m_topology(topology),
-      m_paths(std::move(paths)),
+      m_paths(paths),
       m_through(2 * topology.GetNLinks()),
-      m_nChosen(m_paths.size()),
+      m_nChosen(m_paths.GetSize() / 2),
       m_room(2 * topology.GetNLinks()),
       m_carries(2 * topology.GetNLinks()),
-      m_triedIn(m_paths.size(), 0)
+      m_triedIn(m_paths.GetSize() / 2, 0)
 {
 }
 
 const std::vector<uint32_t>&
-PathMatching::Choose(const std::vector<PathIndex>& order,
+PathMatching::Choose(const std::vector<Index>& order,
                      const std::vector<uint32_t>& nWaiting,
                      const std::vector<double>& load)
 {
     m_nWaiting = &nWaiting;
     m_load = &load;
     BeginRound();
-    for (const PathIndex path : order)
+    for (const Index path : order)
     {
-        for (const DirectedLinkId link : m_paths[path])
+        for (const DirectedLinkId link : GetLinks(path))
         {
             m_through[link].push_back(path);
         }
@@ -75,18 +74,19 @@ PathMatching::BeginRound()
 }
 
 bool
-PathMatching::Fits(PathIndex path) const
+PathMatching::Fits(Index path) const
 {
-    return std::all_of(m_paths[path].begin(), m_paths[path].end(), [this](DirectedLinkId link) {
+    const PathTable::Links links = GetLinks(path);
+    return std::all_of(links.begin(), links.end(), [this](DirectedLinkId link) {
         return m_room[link] > 0;
     });
 }
 
 void
-PathMatching::Take(PathIndex path)
+PathMatching::Take(Index path)
 {
     ++m_nChosen[path];
-    for (const DirectedLinkId link : m_paths[path])
+    for (const DirectedLinkId link : GetLinks(path))
     {
         --m_room[link];
         m_carries[link].push_back(path);
@@ -94,10 +94,10 @@ PathMatching::Take(PathIndex path)
 }
 
 void
-PathMatching::Drop(PathIndex path)
+PathMatching::Drop(Index path)
 {
     --m_nChosen[path];
-    for (const DirectedLinkId link : m_paths[path])
+    for (const DirectedLinkId link : GetLinks(path))
     {
         ++m_room[link];
         auto& carried = m_carries[link];
@@ -106,10 +106,10 @@ PathMatching::Drop(PathIndex path)
 }
 
 double
-PathMatching::GetLoad(PathIndex path) const
+PathMatching::GetLoad(Index path) const
 {
     double load = 0;
-    for (const DirectedLinkId link : m_paths[path])
+    for (const DirectedLinkId link : GetLinks(path))
     {
         load += (*m_load)[link];
     }
@@ -136,9 +136,9 @@ PathMatching::ListIdleLinks()
 bool
 PathMatching::Use(DirectedLinkId link, double gain, uint32_t nSteps)
 {
-    for (const PathIndex path : m_through[link])
+    for (const Index path : m_through[link])
     {
-        PathIndex rival = NOBODY;
+        Index rival = NOBODY;
         if (m_triedIn[path] == m_search || !IsWaiting(path) || !FindRival(path, rival))
         {
             continue;
@@ -156,7 +156,7 @@ PathMatching::Use(DirectedLinkId link, double gain, uint32_t nSteps)
         {
             return true;
         }
-        for (const DirectedLinkId left : m_paths[rival])
+        for (const DirectedLinkId left : GetLinks(rival))
         {
             if (nSteps > 0 && m_room[left] > 0 && Use(left, gainNow, nSteps - 1))
             {
@@ -170,10 +170,10 @@ PathMatching::Use(DirectedLinkId link, double gain, uint32_t nSteps)
 }
 
 bool
-PathMatching::FindRival(PathIndex path, PathIndex& rival) const
+PathMatching::FindRival(Index path, Index& rival) const
 {
     rival = NOBODY;
-    for (const DirectedLinkId link : m_paths[path])
+    for (const DirectedLinkId link : GetLinks(path))
     {
         if (m_room[link] > 0)
         {
@@ -187,7 +187,7 @@ PathMatching::FindRival(PathIndex path, PathIndex& rival) const
                 return false;
             }
         }
-        const auto& links = m_paths[rival];
+        const PathTable::Links links = GetLinks(rival);
         if (std::find(links.begin(), links.end(), link) == links.end())
         {
             return false;
@@ -196,11 +196,11 @@ PathMatching::FindRival(PathIndex path, PathIndex& rival) const
     return true;
 }
 
-PathMatching::PathIndex
-PathMatching::FindWeakest(DirectedLinkId link, PathIndex other) const
+PathMatching::Index
+PathMatching::FindWeakest(DirectedLinkId link, Index other) const
 {
-    PathIndex weakest = NOBODY;
-    for (const PathIndex path : m_carries[link])
+    Index weakest = NOBODY;
+    for (const Index path : m_carries[link])
     {
         if (path != other && (weakest == NOBODY || GetLoad(path) < GetLoad(weakest)))
         {

@@ -6,6 +6,7 @@
 #define ALLREDUCE_PATH_MATCHING_H
 
 #include "ns3/allreduce-topology.h"
+#include "ns3/path-table.h"
 
 #include <cstdint>
 #include <vector>
@@ -28,14 +29,14 @@ namespace ns3::allreduce
 class PathMatching
 {
   public:
-    /// Names a path: its place in the list that was given.
-    using PathIndex = uint32_t;
+    /// The index of a path: half of its PathId. The reversed paths are not used.
+    using Index = uint32_t;
 
     /**
      * @param topology the network, which must outlive the matching
-     * @param paths the directed links of each path; no two are the same
+     * @param paths the paths, no two of which are the same; must outlive the matching
      */
-    PathMatching(const Topology& topology, std::vector<std::vector<DirectedLinkId>> paths);
+    PathMatching(const Topology& topology, const PathTable& paths);
 
     /**
      * Choose the paths of a round.
@@ -46,29 +47,33 @@ class PathMatching
      * kept busy at the cost of those with less
      * @return by path: how many workloads it carries
      */
-    const std::vector<uint32_t>& Choose(const std::vector<PathIndex>& order,
+    const std::vector<uint32_t>& Choose(const std::vector<Index>& order,
                                         const std::vector<uint32_t>& nWaiting,
                                         const std::vector<double>& load);
 
   private:
-    static constexpr PathIndex NOBODY = UINT32_MAX; //!< no path is in the way
+    static constexpr Index NOBODY = UINT32_MAX; //!< no path is in the way
+
+    PathTable::Links GetLinks(Index path) const
+    {
+        return m_paths.GetLinks(2 * path);
+    }
 
     /// @return whether a workload waits that has not been chosen
-    bool IsWaiting(PathIndex path) const
+    bool IsWaiting(Index path) const
     {
         return (*m_nWaiting)[path] > m_nChosen[path];
     }
 
     /// Nothing is chosen, and all links have room.
     void BeginRound();
-    /// @return whether all links of a path have room
-    bool Fits(PathIndex path) const;
+    bool Fits(Index path) const;
     /// Choose a path once more.
-    void Take(PathIndex path);
+    void Take(Index path);
     /// Choose a path once less.
-    void Drop(PathIndex path);
+    void Drop(Index path);
     /// @return what the links of a path have yet to carry
-    double GetLoad(PathIndex path) const;
+    double GetLoad(Index path) const;
     /// Make m_idle the busy links that idle, those with most load first.
     void ListIdleLinks();
     /**
@@ -85,18 +90,18 @@ class PathMatching
      * @param [out] rival if one path less makes room for it: that path; NOBODY if there is room
      * @return whether at most one path is in its way
      */
-    bool FindRival(PathIndex path, PathIndex& rival) const;
+    bool FindRival(Index path, Index& rival) const;
     /// @return the path through a link that is missed least, other than this one
-    PathIndex FindWeakest(DirectedLinkId link, PathIndex other) const;
+    Index FindWeakest(DirectedLinkId link, Index other) const;
 
-    const Topology& m_topology;                       //!< the network
-    std::vector<std::vector<DirectedLinkId>> m_paths; //!< by path
-    std::vector<std::vector<PathIndex>> m_through;    //!< by directed link
+    const Topology& m_topology;
+    const PathTable& m_paths;
+    std::vector<std::vector<Index>> m_through;        //!< by directed link
     const std::vector<uint32_t>* m_nWaiting{nullptr}; //!< by path: for Choose
     const std::vector<double>* m_load{nullptr};       //!< by directed link: for Choose
     std::vector<uint32_t> m_nChosen;                  //!< by path
     std::vector<uint32_t> m_room;                     //!< by directed link
-    std::vector<std::vector<PathIndex>> m_carries;    //!< by directed link: paths that are chosen
+    std::vector<std::vector<Index>> m_carries;        //!< by directed link: paths that are chosen
     std::vector<DirectedLinkId> m_idle;               //!< links to use, one after another
     std::vector<uint32_t> m_triedIn;                  //!< by path: the last search that tried it
     uint32_t m_search{0};                             //!< its number

@@ -5,11 +5,11 @@
 #include "plan-middle.h"
 
 #include "ns3/allreduce-schedule.h"
+#include "ns3/random-source.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <random>
 #include <utility>
 
 namespace ns3::allreduce
@@ -39,7 +39,6 @@ struct RootedTree
     std::vector<NodeId> parent;                      //!< by server
     std::vector<std::vector<DirectedLinkId>> comeBy; //!< by server: links from its parent
 
-    /// @param nServers number of servers
     explicit RootedTree(uint32_t nServers)
         : parent(nServers),
           comeBy(nServers)
@@ -54,7 +53,6 @@ struct RootedTree
 class TreeGrower
 {
   public:
-    /// @param topology the network; must outlive this
     explicit TreeGrower(const Topology& topology)
         : m_topology(topology),
           m_price(topology.GetNNodes()),
@@ -146,7 +144,7 @@ class TreeGrower
         m_depth[server] = m_depth[node] + 1;
     }
 
-    const Topology& m_topology;                    //!< the network
+    const Topology& m_topology;
     std::vector<double> m_price;                   //!< by node: from the tree
     std::vector<DirectedLinkId> m_by;              //!< by node: the last link of the path there
     std::vector<uint32_t> m_depth;                 //!< by server: edges from the root
@@ -400,14 +398,14 @@ class CoreChooser
     const std::vector<NodeId>& m_roots; //!< by chunk
     PlanMiddle m_middle;                //!< what has been chosen
     HalfLoads m_loads;                  //!< of the links
-    TreeGrower m_grower;                //!< finds trees
-    RootedTree m_tree;                  //!< the one found last
-    std::mt19937_64 m_random;           //!< random numbers
-    bool m_hasSingles{false};           //!< chunks without partners
-    std::vector<Choice> m_choices;      //!< in the order of the present sweep
-    std::vector<double> m_below;        //!< by server: price of its subtree, without a core
-    std::vector<double> m_belowCore;    //!< by server: likewise, if it is in the core
-    std::vector<bool> m_isBetterIn;     //!< by server: if its parent is in the core
+    TreeGrower m_grower;
+    RootedTree m_tree; //!< the one found last
+    PlannerRandom m_random;
+    bool m_hasSingles{false};        //!< chunks without partners
+    std::vector<Choice> m_choices;   //!< in the order of the present sweep
+    std::vector<double> m_below;     //!< by server: price of its subtree, without a core
+    std::vector<double> m_belowCore; //!< by server: likewise, if it is in the core
+    std::vector<bool> m_isBetterIn;  //!< by server: if its parent is in the core
 };
 
 } // namespace

@@ -55,8 +55,8 @@ struct PlanMiddle
 /**
  * @ingroup allreduce
  *
- * Choose cores for a plan of so many rounds, such that in both halves no direction of a link has
- * more to carry than it can, as nearly as possible, and cores are small.
+ * Choose small cores for a plan of so many rounds. In both halves no direction of a link should
+ * have more to carry than it can.
  *
  * For each chunk two spanning trees are chosen: one that the sum takes in the half in which the
  * chunk is open, and one that joins the core in this half and the other servers in the other half.
@@ -76,21 +76,13 @@ PlanMiddle ChooseMiddle(const Topology& topology,
                         uint32_t nRounds,
                         uint64_t seed);
 
-/**
- * @ingroup allreduce
- *
- * @param topology the network
- * @param roots by chunk: its root
- * @return the middle of a plan whose halves do not overlap
- */
+/// @ingroup allreduce
+/// @param topology the network @param roots by chunk: its root
+/// @return the middle of a plan whose halves do not overlap
 PlanMiddle MakeBareMiddle(const Topology& topology, const std::vector<NodeId>& roots);
 
-/**
- * @ingroup allreduce
- *
- * @param middle the middle of a plan
- * @return the middle as the first half sees it, read backwards
- */
+/// @ingroup allreduce
+/// @param middle the middle of a plan @return the middle as the first half sees it, read backwards
 PlanMiddle Mirror(const PlanMiddle& middle);
 
 /**

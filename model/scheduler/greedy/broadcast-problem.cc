@@ -28,7 +28,6 @@ class RelayFinder
     {
     }
 
-    /// @return who wants or relays what
     BitMatrix Find()
     {
         const std::vector<uint64_t> easy = FindChunksThatNeedNoRelay();
@@ -72,7 +71,6 @@ class RelayFinder
         return someoneHolds;
     }
 
-    /// @return whether links that are up lead from every server to every other
     bool AreServersStronglyConnected()
     {
         for (bool backwards : {false, true})
@@ -125,7 +123,7 @@ class RelayFinder
                     outsiders.push_back(node);
                 }
             }
-            if (!IsSomeoneLeftOut(chunk))
+            if (FindLeftOut(chunk) == NOBODY)
             {
                 return;
             }
@@ -183,12 +181,6 @@ class RelayFinder
         return NOBODY;
     }
 
-    /// @return whether a server that wants the chunk has not been reached
-    bool IsSomeoneLeftOut(ChunkId chunk) const
-    {
-        return FindLeftOut(chunk) != NOBODY;
-    }
-
     /// @return the first server that wants the chunk and has not been reached
     NodeId FindLeftOut(ChunkId chunk) const
     {
@@ -202,7 +194,6 @@ class RelayFinder
         return NOBODY;
     }
 
-    /// Say that a chunk cannot be brought to a server.
     [[noreturn]] void FailUnreachable(ChunkId chunk) const
     {
         FailInput("chunk ",
@@ -255,12 +246,12 @@ class RelayFinder
     }
 
     const BroadcastProblem& m_problem; //!< what is asked
-    const Topology& m_topology;        //!< the network
-    BitMatrix m_receivers;             //!< who wants or relays what
-    std::vector<NodeId> m_queue;       //!< nodes in the order they were reached
-    std::vector<NodeId> m_cameFrom;    //!< by node: which one it was reached from
-    std::vector<bool> m_reached;       //!< by node
-    std::vector<bool> m_isBarred;      //!< by node: may not hold the chunk
+    const Topology& m_topology;
+    BitMatrix m_receivers;          //!< who wants or relays what
+    std::vector<NodeId> m_queue;    //!< nodes in the order they were reached
+    std::vector<NodeId> m_cameFrom; //!< by node: which one it was reached from
+    std::vector<bool> m_reached;    //!< by node
+    std::vector<bool> m_isBarred;   //!< by node: may not hold the chunk
 };
 
 } // namespace

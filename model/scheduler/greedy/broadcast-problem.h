@@ -17,13 +17,13 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Who holds which chunks, who wants them, and the network between: what every planner of
- * broadcasts is given.
+ * @brief What a planner of broadcasts is given: who holds which chunks, who wants them, and the
+ * network between.
  *
- * A reduce is the same problem read backwards in time (plan the broadcast, then mirror it), so
- * that one planner serves both halves of an AllReduce, from its start or from the middle of it.
- * A server that neither holds nor wants a chunk may relay it, if it may: it then receives it all
- * the same.
+ * A reduce is the same problem read backwards in time: plan the broadcast, then mirror it. So one
+ * planner serves both halves of an AllReduce, from its start or from the middle of it. A server
+ * that neither holds nor wants a chunk may relay it, if mayHold says so. It receives the chunk,
+ * then.
  */
 struct BroadcastProblem
 {
@@ -42,9 +42,9 @@ using BroadcastPlan = std::vector<WorkloadList>;
 /**
  * @ingroup allreduce
  *
- * Find out which servers must receive what, so that every wanted chunk can spread from its holders
- * by transfers that only switches lie between: those that want a chunk and, where these are not
- * enough, as few others as lie on shortest paths to them, which relay it.
+ * Find out which servers must receive what, so that every wanted chunk can spread from its holders.
+ * Those that want a chunk receive it. Where no path of switches leads to them from who has it, as
+ * few others as lie on shortest paths receive it, too, and relay it.
  *
  * @param problem who holds and wants what, and the network
  * @return [server][chunk]: wants it, or relays it

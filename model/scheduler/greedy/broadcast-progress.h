@@ -13,12 +13,9 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief How far a broadcast has come while it is planned: what is held, what is on its way, what
- * is missing, and counts of it that are kept up to date with every step.
- */
+/// @ingroup allreduce
+/// How far a broadcast has come while it is planned: which server holds, is being sent and misses
+/// which chunk. Counts of this are kept up to date with every step.
 class BroadcastProgress
 {
   public:
@@ -131,8 +128,8 @@ class BroadcastProgress
     /// Note that a chunk is missing at one server more or less.
     void Count(ChunkId chunk, NodeId server, int32_t change);
 
-    uint32_t m_nServers;                     //!< number of servers
-    uint32_t m_nChunks;                      //!< number of chunks
+    uint32_t m_nServers;
+    uint32_t m_nChunks;
     BitMatrix m_held;                        //!< [server][chunk]: since before this round
     BitMatrix m_missing;                     //!< [server][chunk]: neither held nor on its way
     std::vector<uint32_t> m_nMissing;        //!< by server: chunks that it misses

@@ -12,8 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <mutex>
-#include <optional>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -94,7 +95,6 @@ class GreedySample
         return m_plan;
     }
 
-    /// @return how much of the plan there is
     double GetShareDone() const
     {
         return 1 - m_progress.GetNTransfersLeft() / m_nTransfers;
@@ -132,7 +132,7 @@ class GreedySample
         return nTransfers;
     }
 
-    PlannerRandom m_random;        //!< random numbers
+    PlannerRandom m_random;
     BroadcastProgress m_progress;  //!< who holds and misses what
     RoundPlanner m_planner;        //!< plans the rounds
     BroadcastPlan m_plan;          //!< the rounds planned
@@ -150,23 +150,21 @@ class GreedySample
 class BestSample
 {
   public:
-    /// @return whether a plan would be the best so far
-    /// @param nRounds its length @param sample the sample that it is from
+    /// @return whether a plan of so many rounds would be the best so far
     bool CanWin(std::size_t nRounds, uint32_t sample) const
     {
         std::lock_guard lock(m_mutex);
-        return IsBetter(nRounds, sample);
+        return std::pair(nRounds, sample) < m_best;
     }
 
     /// Keep a plan, if it is the best so far.
-    /// @param plan the plan @param sample the sample that it is from
     void Offer(BroadcastPlan& plan, uint32_t sample)
     {
         std::lock_guard lock(m_mutex);
-        if (IsBetter(plan.size(), sample))
+        if (std::pair(plan.size(), sample) < m_best)
         {
+            m_best = {plan.size(), sample};
             m_plan = std::move(plan);
-            m_sample = sample;
         }
     }
 
@@ -177,24 +175,13 @@ class BestSample
     }
 
   private:
-    bool IsBetter(std::size_t nRounds, uint32_t sample) const
-    {
-        return !m_sample || nRounds < m_plan.size() ||
-               (nRounds == m_plan.size() && sample < *m_sample);
-    }
-
-    mutable std::mutex m_mutex;       //!< guards the others
-    BroadcastPlan m_plan;             //!< the best so far
-    std::optional<uint32_t> m_sample; //!< where it is from
+    mutable std::mutex m_mutex; //!< guards the others
+    BroadcastPlan m_plan;       //!< the best so far
+    /// Its rounds, and the sample that it is from.
+    std::pair<std::size_t, uint32_t> m_best{std::numeric_limits<std::size_t>::max(), 0};
 };
 
 } // namespace
-
-BroadcastPlan
-PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed)
-{
-    return PlanGreedyBroadcast(problem, seed, 1);
-}
 
 BroadcastPlan
 PlanGreedyBroadcast(const BroadcastProblem& problem,

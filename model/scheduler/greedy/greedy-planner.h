@@ -17,19 +17,8 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Plan a broadcast greedily, round by round.
- *
- * @param problem who holds and wants what, and the network
- * @param seed another seed breaks ties otherwise; the same gives the same plan
- * @return the rounds
- * @throws InputError that names chunk and server, if a wanted chunk cannot reach its server
- */
-BroadcastPlan PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed);
-
-/**
- * @ingroup allreduce
- *
- * Plan a broadcast greedily several times, with different seeds and preferences, and keep the best.
+ * Plan a broadcast greedily, round by round, several times with different seeds and preferences,
+ * and keep the best plan.
  *
  * @param problem who holds and wants what, and the network
  * @param seed seed of the first attempt; the following ones have the following seeds
@@ -40,7 +29,7 @@ BroadcastPlan PlanGreedyBroadcast(const BroadcastProblem& problem, uint64_t seed
  */
 BroadcastPlan PlanGreedyBroadcast(const BroadcastProblem& problem,
                                   uint64_t seed,
-                                  uint32_t nSamples,
+                                  uint32_t nSamples = 1,
                                   const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce

@@ -10,15 +10,11 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief Plans the broadcast greedily and the reduce as its mirror image.
- */
+/// @ingroup allreduce
+/// Plans the broadcast greedily and the reduce as its mirror image.
 class GreedyScheduler : public PlannedScheduler
 {
   public:
-    /// @return the type
     static TypeId GetTypeId()
     {
         static TypeId tid = TypeId("ns3::allreduce::GreedyScheduler")

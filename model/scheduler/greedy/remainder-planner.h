@@ -23,9 +23,10 @@ using BroadcastPlanner = std::function<BroadcastPlan(const BroadcastProblem&)>;
 /**
  * @ingroup allreduce
  *
- * Plan an AllReduce from any state with a planner of broadcasts. What is left to reduce, read
- * backwards, is a broadcast from the roots to the servers that still hold partial sums, over
- * relays where there must be some; then what is final is broadcast to the servers that lack it.
+ * Plan the *remainder* of an AllReduce, which is all that is left to do from a state on, with a
+ * planner of broadcasts. What is left to reduce, read backwards, is a broadcast from the roots to
+ * the servers that still hold partial sums, over relays where there must be some. After it, what is
+ * final is broadcast to the servers that lack it.
  *
  * @param state any state in which no workload is under way
  * @param planner plans the two broadcasts
@@ -34,31 +35,6 @@ using BroadcastPlanner = std::function<BroadcastPlan(const BroadcastProblem&)>;
  */
 std::vector<WorkloadList> PlanByMirroring(const AllReduceState& state,
                                           const BroadcastPlanner& planner);
-
-/**
- * @ingroup allreduce
- *
- * Drop reduces of servers that hold nothing: of relays on which nobody relied; and rounds that are
- * then empty.
- *
- * @param state where the rounds begin
- * @param rounds the rounds
- * @return the rounds without
- */
-std::vector<WorkloadList> DropEmptyReduces(const AllReduceState& state,
-                                           const std::vector<WorkloadList>& rounds);
-
-/**
- * @ingroup allreduce
- *
- * Send each workload as early as its data and its links allow, those of earlier rounds first.
- *
- * @param state where the rounds begin
- * @param rounds workloads in an order in which data allows them; links may be over their capacity
- * @return rounds in which no link is
- */
-std::vector<WorkloadList> Compact(const AllReduceState& state,
-                                  const std::vector<WorkloadList>& rounds);
 
 /**
  * @ingroup allreduce

@@ -88,7 +88,7 @@ RoundPlanner::OrderSlots()
         const uint32_t nSlots = m_firstSlot[server + 1] - m_firstSlot[server];
         const uint32_t missing = m_progress.GetNMissing(server);
         const uint64_t rounds = nSlots == 0 ? 0 : (missing + nSlots - 1) / nSlots;
-        const uint64_t tieBreak = m_random.Bits() >> 33;
+        const uint64_t tieBreak = m_random() >> 33;
         for (SlotId slot = m_firstSlot[server]; slot < m_firstSlot[server + 1]; ++slot)
         {
             // At a direct link there is but one sender: choose there while there is choice.

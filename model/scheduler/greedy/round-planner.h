@@ -16,12 +16,9 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief Plans one round of a broadcast after another: gives each server port something to receive,
- * the neediest server first, and then finds work for ports left idle by rearranging others.
- */
+/// @ingroup allreduce
+/// Plans one round of a broadcast after another. Each server port is given something to receive,
+/// the neediest server first. Then ports left idle get something by rearranging others.
 class RoundPlanner
 {
   public:
@@ -63,7 +60,6 @@ class RoundPlanner
         Route route;         //!< what it receives; no links: nothing
     };
 
-    /// Index of a slot.
     using SlotId = uint32_t;
 
     /// @return whether a slot has nothing to receive though its server misses something
@@ -74,7 +70,6 @@ class RoundPlanner
     bool FillSlots();
     /// Find routes for slots left idle by giving others other routes.
     void FillIdleSlots();
-    /// Find out which slots use which links.
     void ListUsers();
     /// Find a route for a slot, if need be by moving others out of its way, at most so many in a
     /// row. @return whether it has one; else nothing has changed
@@ -92,14 +87,14 @@ class RoundPlanner
     /// Write the round down and bring the progress to its end.
     void Commit(WorkloadList& round);
 
-    const BroadcastProblem& m_problem;        //!< the network
-    BroadcastProgress& m_progress;            //!< who holds and misses what
-    PlannerRandom& m_random;                  //!< random numbers
+    const BroadcastProblem& m_problem;
+    BroadcastProgress& m_progress; //!< who holds and misses what
+    PlannerRandom& m_random;
     std::vector<uint32_t> m_free;             //!< by directed link: unit flows that it still takes
     std::vector<std::vector<SlotId>> m_users; //!< by directed link: slots that use it
     std::vector<Slot> m_slots;                //!< one server after another
     std::vector<SlotId> m_firstSlot;          //!< by server: its first slot
-    RouteSearch m_search;                     //!< finds routes
+    RouteSearch m_search;
 
     std::vector<std::pair<uint64_t, SlotId>> m_order; //!< slots, the neediest first
     uint32_t m_attempt{0};                            //!< number of this attempt to rearrange

@@ -135,7 +135,7 @@ RouteSearch::Begin(DirectedLinkId last)
     m_last = last;
     m_receiver = m_topology.GetTarget(last);
     m_reachedIn[m_receiver] = m_search;
-    m_salt = m_random.Bits();
+    m_salt = m_random();
     OpenMissing();
     m_queue.clear();
     const NodeId next = m_topology.GetSource(last);
@@ -203,8 +203,8 @@ RouteSearch::ConsiderSender(NodeId sender, DirectedLinkId first, uint32_t length
 inline double
 RouteSearch::GetCost(ChunkId chunk, uint32_t length) const
 {
-    constexpr uint64_t MIX = 0x9e3779b97f4a7c15; // spreads bits, as in Fibonacci hashing
-    const double random = (((m_salt ^ chunk) * MIX) >> 32) * 0x1p-32;
+    // Fibonacci hashing spreads the bits.
+    const double random = (((m_salt ^ chunk) * SPLIT_MIX_STEP) >> 32) * 0x1p-32;
     return m_weights.hop * length + m_weights.noise * random -
            m_weights.rarity * m_progress.GetDemand(chunk) -
            m_weights.spread * m_progress.GetLackingShare(m_receiver, chunk);

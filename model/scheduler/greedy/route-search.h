@@ -8,52 +8,22 @@
 #include "broadcast-problem.h"
 #include "broadcast-progress.h"
 
+#include "ns3/random-source.h"
+
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief What a greedy planner prefers: of the chunks that a server could receive next, it takes
- * the one of lowest cost.
- */
+/// @ingroup allreduce
+/// What a chunk costs that a server could receive next. A greedy planner takes the cheapest.
 struct GreedyWeights
 {
     double rarity{1};  //!< off, for each server that must still be sent the chunk
     double spread{6};  //!< off, times the share of the receiver's neighbors that lack the chunk
     double hop{0.5};   //!< for each link of the path
     double noise{0.3}; //!< up to this much at random
-};
-
-/// @ingroup allreduce
-/// The random numbers of one planner: the same on every machine.
-class PlannerRandom
-{
-  public:
-    /// @param seed another seed gives other numbers
-    explicit PlannerRandom(uint64_t seed)
-        : m_engine(seed)
-    {
-    }
-
-    /// @return 64 random bits
-    uint64_t Bits()
-    {
-        return m_engine();
-    }
-
-    /// @return a number below the bound @param bound at least 1
-    uint32_t Below(uint32_t bound)
-    {
-        return (m_engine() >> 32) * bound >> 32;
-    }
-
-  private:
-    std::mt19937_64 m_engine; //!< the generator
 };
 
 /// @ingroup allreduce
@@ -65,7 +35,7 @@ struct Route
 };
 
 /// @ingroup allreduce
-/// A route that one thing is in the way of: a full link, or that the chunk comes anyway.
+/// A route that one thing blocks: a link is full, or the chunk comes over another port.
 struct BlockedRoute
 {
     Route route;                //!< the route
@@ -73,12 +43,9 @@ struct BlockedRoute
     DirectedLinkId fullLink{0}; //!< which link is full, if one is
 };
 
-/**
- * @ingroup allreduce
- *
- * @brief Finds what can be sent to a server over one of its ports, and from where: a search from
- * the port backwards through the switches, nearest senders first.
- */
+/// @ingroup allreduce
+/// Finds what can be sent to a server over one of its ports, and from where. The search goes from
+/// the port backwards through the switches, and comes to the nearest senders first.
 class RouteSearch
 {
   public:
@@ -120,7 +87,6 @@ class RouteSearch
                      std::vector<BlockedRoute>& routes);
 
   private:
-    /// The best chunk seen so far.
     struct Choice
     {
         double cost;          //!< of sending it
@@ -132,7 +98,6 @@ class RouteSearch
     void Begin(DirectedLinkId last);
     /// Let all chunks be weighed that the receiver misses.
     void OpenMissing();
-    /// @return whether this search has reached the node
     bool IsReached(NodeId node) const;
     /// Go on to a switch. @param link leads from it towards the receiver
     void ReachSwitch(NodeId node, DirectedLinkId link, uint32_t length, DirectedLinkId fullLink);
@@ -161,13 +126,13 @@ class RouteSearch
     /// Write down the links from a sender's one to the receiver.
     void TracePath(DirectedLinkId first, std::vector<DirectedLinkId>& links) const;
 
-    const BroadcastProblem& m_problem;   //!< which links are up
-    const Topology& m_topology;          //!< the network
+    const BroadcastProblem& m_problem; //!< which links are up
+    const Topology& m_topology;
     const std::vector<uint32_t>& m_free; //!< by directed link: unit flows that it still takes
     const BroadcastProgress& m_progress; //!< who holds and misses what
     const GreedyWeights m_weights;       //!< what to prefer
-    PlannerRandom& m_random;             //!< random numbers
-    const bool m_sampling;               //!< too many chunks to weigh all
+    PlannerRandom& m_random;
+    const bool m_sampling; //!< too many chunks to weigh all
 
     std::size_t m_startWord{0}; //!< where in rows of chunks searches of a round begin
 

@@ -5,9 +5,11 @@
 #ifndef ALLREDUCE_DELIVERY_SEARCH_H
 #define ALLREDUCE_DELIVERY_SEARCH_H
 
-#include "delivery-plan.h"
+#include "search-paths.h"
 
-#include "ns3/bit-mix.h"
+#include "ns3/link-slots.h"
+#include "ns3/random-source.h"
+#include "ns3/timetable.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,15 +25,12 @@ struct SearchSetting
 {
     const Topology& topology;         //!< the network
     const std::vector<NodeId>& roots; //!< the root of each chunk, which must outlive the search
-    const DeliveryPaths& paths;       //!< the paths to choose from, which must outlive the search
+    const SearchPaths& paths;         //!< the paths to choose from, which must outlive the search
     uint64_t seed;                    //!< random seed
 };
 
-/**
- * @ingroup allreduce
- *
- * @brief A search for shorter plans, and what all of them have in common.
- */
+/// @ingroup allreduce
+/// A search for shorter plans, and what all of them have in common.
 class DeliverySearch
 {
   public:
@@ -41,7 +40,7 @@ class DeliverySearch
           m_paths(setting.paths),
           m_nServers(setting.topology.GetNServers()),
           m_capacities(setting.topology.GetCapacities()),
-          m_random(MixBits(setting.seed))
+          m_random(setting.seed)
     {
     }
 
@@ -54,24 +53,28 @@ class DeliverySearch
      * @param enough no fewer rounds are needed
      * @param effort how many places to look at
      */
-    virtual void Shorten(DeliveryPlan& plan, uint32_t enough, uint64_t effort) = 0;
+    virtual void Shorten(Timetable& plan, uint32_t enough, uint64_t effort) = 0;
 
   protected:
-    /// Rounds that share a word of bits.
-    static constexpr uint32_t WORD = 64;
+    static constexpr uint32_t WORD = LinkSlots::WORD; //!< rounds that share a word of bits
     /// Of the paths to a server, so many are looked at.
     static constexpr uint32_t MOST_PATHS = 64;
 
-    /// @param n 1 or more @return a number below n, the same with every compiler
-    uint32_t DrawBelow(uint32_t n)
+    /// Look at some of the paths to a server, from a random one on.
+    /// @param server the server @param visit called with each path
+    template <typename Visit>
+    void VisitPathsTo(NodeId server, Visit visit)
     {
-        return static_cast<uint64_t>(DrawWord()) * n >> 32;
-    }
-
-    /// @return a number from 0 to 1, without 1
-    double DrawUnit()
-    {
-        return DrawWord() * 0x1p-32;
+        const std::vector<PathId>& paths = m_paths.GetPathsTo(server);
+        const uint32_t nPaths = std::min<uint32_t>(paths.size(), MOST_PATHS);
+        uint32_t next = m_random.Below(paths.size());
+        m_effort += nPaths;
+        for (uint32_t nVisited = 0; nVisited < nPaths; ++nVisited)
+        {
+            const PathId path = paths[next];
+            next = next + 1 < paths.size() ? next + 1 : 0;
+            visit(path);
+        }
     }
 
     /// @return the first round in which all links of a path have room
@@ -98,27 +101,19 @@ class DeliverySearch
         return end;
     }
 
-    const std::vector<NodeId>& m_roots;       //!< by chunk
-    const DeliveryPaths& m_paths;             //!< the paths to choose from
-    const uint32_t m_nServers;                //!< number of servers
+    const std::vector<NodeId>& m_roots; //!< by chunk
+    const SearchPaths& m_paths;
+    const uint32_t m_nServers;
     const std::vector<uint32_t> m_capacities; //!< by directed link
     uint64_t m_effort{0};                     //!< places looked at
     uint32_t m_nWords{0};                     //!< words of bits for all rounds
-
-  private:
-    /// @return 32 random bits
-    uint32_t DrawWord()
-    {
-        return MixBits(m_random++) >> 32;
-    }
-
-    uint64_t m_random; //!< counts the numbers drawn, from anywhere
+    RandomSource<SplitMixEngine> m_random;
 };
 
 /**
  * @ingroup allreduce
  *
- * Takes a round out of a plan, and finds other places for what was sent in it.
+ * Takes a round out of a plan, and finds other places for what was sent in it (ejection chains).
  *
  * Deliveries that have no place are *open*. One after another is put where the fewest others are in
  * the way, and these are open then, if they find no free place at once. Open deliveries leave the
@@ -133,13 +128,11 @@ std::unique_ptr<DeliverySearch> MakeEjectionSearch(const SearchSetting& setting)
 /**
  * @ingroup allreduce
  *
- * Shortens plans by shaking them: some chunks are moved to earlier or later rounds, then all is
- * pushed together from both ends.
- *
- * The moved plan is only an order of the deliveries. In this order they are placed anew, each in
- * the first round in which it can be sent: sums come down from whoever can send them first, if
- * scarce links are not the price of it. Then the same is done backwards. The result is kept if not
- * more deliveries lie beyond the rounds hoped for, and sometimes if they do (simulated annealing).
+ * Shortens plans by simulated annealing. A step moves some chunks to earlier or later rounds. The
+ * moved plan is only an order of the deliveries. In this order they are placed anew, each in the
+ * first round in which it can be sent: sums come down from whoever can send them first, if scarce
+ * links are not the price of it. Then the same is done backwards. The result is kept if not more
+ * deliveries lie beyond the rounds hoped for, and sometimes if they do.
  *
  * @param setting what to work with
  * @return the search

@@ -13,7 +13,6 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr PathId NO_PATH = UINT32_MAX;  //!< that of an open delivery
 constexpr uint32_t NOBODY = UINT32_MAX; //!< no delivery
 
 /// Other deliveries that move about, for each open one that is served.
@@ -38,7 +37,7 @@ class EjectionSearch : public DeliverySearch
   public:
     using DeliverySearch::DeliverySearch;
 
-    void Shorten(DeliveryPlan& plan, uint32_t enough, uint64_t effort) override
+    void Shorten(Timetable& plan, uint32_t enough, uint64_t effort) override
     {
         const uint64_t end = m_effort + effort;
         while (plan.nRounds > enough && m_effort < end)
@@ -66,13 +65,21 @@ class EjectionSearch : public DeliverySearch
     /// What was done to a delivery, to be undone.
     struct Change
     {
-        Delivery delivery; //!< the delivery
-        PathId path;       //!< that it had, or NO_PATH if it was open
-        uint32_t time;     //!< that it had
+        Delivery delivery;
+        PathId path;   //!< that it had, or NO_PATH if it was open
+        uint32_t time; //!< that it had
+    };
+
+    /// The best place for a delivery so far.
+    struct Choice
+    {
+        uint32_t price{UINT32_MAX}; //!< of the path, and of what is ejected
+        PathId path{NO_PATH};
+        uint32_t time{0};
     };
 
     /// Begin with a plan without its emptiest round. @param plan the plan
-    void TakeOutRound(const DeliveryPlan& plan)
+    void TakeOutRound(const Timetable& plan)
     {
         std::vector<uint32_t> nSent(plan.nRounds, 0);
         for (Delivery delivery = 0; delivery < 2 * m_nIndices; ++delivery)
@@ -88,17 +95,15 @@ class EjectionSearch : public DeliverySearch
         {
             const uint32_t half = GetHalf(delivery);
             const uint32_t round = plan.rounds[half][delivery % m_nIndices];
-            if (delivery == GetRoot(delivery))
+            const PathId path = plan.paths[half][delivery % m_nIndices];
+            if (path != NO_PATH)
             {
-                continue;
+                m_openAt[delivery] = m_open.size();
+                m_open.push_back(delivery);
             }
-            m_openAt[delivery] = m_open.size();
-            m_open.push_back(delivery);
-            if (round != taken)
+            if (path != NO_PATH && round != taken)
             {
-                Place(delivery,
-                      plan.paths[half][delivery % m_nIndices],
-                      GetRound(half, round > taken ? round - 1 : round));
+                Place(delivery, path, GetRound(half, round > taken ? round - 1 : round));
             }
         }
         m_changes.clear();
@@ -130,15 +135,14 @@ class EjectionSearch : public DeliverySearch
     }
 
     /// @return the plan, when no delivery is open
-    DeliveryPlan MakePlan() const
+    Timetable MakePlan() const
     {
-        DeliveryPlan plan;
+        Timetable plan;
         plan.nRounds = m_nRounds;
         for (Delivery delivery = 0; delivery < 2 * m_nIndices; ++delivery)
         {
             const uint32_t half = GetHalf(delivery);
-            const bool isRoot = delivery == GetRoot(delivery);
-            plan.paths[half].push_back(isRoot ? 0 : m_path[delivery]);
+            plan.paths[half].push_back(m_path[delivery]);
             plan.rounds[half].push_back(GetRound(half, m_time[delivery]));
         }
         return plan;
@@ -148,7 +152,7 @@ class EjectionSearch : public DeliverySearch
     void Step()
     {
         const std::size_t nOpen = m_open.size();
-        const Delivery delivery = m_open[DrawBelow(nOpen)];
+        const Delivery delivery = m_open[m_random.Below(nOpen)];
         m_changes.clear();
         if (PlaceFreely(delivery) || !PlaceByForce(delivery))
         {
@@ -159,7 +163,7 @@ class EjectionSearch : public DeliverySearch
             PlaceFreely(ejected);
         }
         const double nMore = static_cast<double>(m_open.size()) - static_cast<double>(nOpen);
-        if (nMore > 0 && DrawUnit() >= std::exp(-nMore / TEMPERATURE))
+        if (nMore > 0 && m_random.Unit() >= std::exp(-nMore / TEMPERATURE))
         {
             Undo();
         }
@@ -168,7 +172,7 @@ class EjectionSearch : public DeliverySearch
     /// Find another free place for any delivery.
     void MoveAbout()
     {
-        const Delivery delivery = DrawBelow(2 * m_nIndices);
+        const Delivery delivery = m_random.Below(2 * m_nIndices);
         if (m_path[delivery] == NO_PATH)
         {
             return;
@@ -188,98 +192,80 @@ class EjectionSearch : public DeliverySearch
         const Delivery root = GetRoot(delivery);
         const uint32_t rootEarliest = m_nRounds - GetFirstChild(GetOther(root));
         const uint32_t end = GetFirstChild(delivery);
-        const std::vector<PathId>& pathsTo = m_paths.GetPathsTo(delivery % m_nServers);
-        const uint32_t nPaths = std::min<uint32_t>(pathsTo.size(), MOST_PATHS);
-        uint32_t next = DrawBelow(pathsTo.size());
-        uint32_t best = UINT32_MAX;
-        PathId bestPath = NO_PATH;
-        uint32_t bestTime = 0;
-        m_effort += nPaths;
-        for (uint32_t nTried = 0; nTried < nPaths; ++nTried)
-        {
-            const PathId path = pathsTo[next];
-            next = next + 1 < pathsTo.size() ? next + 1 : 0;
+        Choice best;
+        VisitPathsTo(delivery % m_nServers, [&](PathId path) {
             const Delivery sender = GetSender(delivery, path);
             if (sender != root && m_path[sender] == NO_PATH)
             {
-                continue;
+                return;
             }
             const uint32_t earliest = sender == root ? rootEarliest : m_time[sender] + 1;
-            const uint32_t price = m_paths.GetPrice(path) * 8 + DrawBelow(8 * PRICE_NOISE);
-            if (earliest < end && price < best)
+            const uint32_t price = m_paths.GetPrice(path) * 8 + m_random.Below(8 * PRICE_NOISE);
+            if (earliest < end && price < best.price)
             {
                 const uint32_t time = FindRoom(m_room[half], path, earliest, end);
                 if (time < end)
                 {
-                    best = price;
-                    bestPath = path;
-                    bestTime = time;
+                    best = {price, path, time};
                 }
             }
-        }
-        if (bestPath == NO_PATH)
+        });
+        if (best.path != NO_PATH)
         {
-            return false;
+            Place(delivery, best.path, best.time);
         }
-        Place(delivery, bestPath, bestTime);
-        return true;
+        return best.path != NO_PATH;
     }
 
-    /// Place a delivery where the fewest are in its way, and eject these.
-    /// @return whether there was any place
+    /// Place a delivery where the fewest are in its way, and eject these. @return whether it is
     bool PlaceByForce(Delivery delivery)
     {
-        const uint32_t half = GetHalf(delivery);
         const Delivery root = GetRoot(delivery);
         CountChildren(delivery, m_nChildren);
         CountChildren(GetOther(root), m_nRootChildren);
-        const std::vector<PathId>& pathsTo = m_paths.GetPathsTo(delivery % m_nServers);
-        const uint32_t nPaths = std::min<uint32_t>(pathsTo.size(), MOST_PATHS);
-        uint32_t next = DrawBelow(pathsTo.size());
-        uint32_t best = UINT32_MAX;
-        PathId bestPath = NO_PATH;
-        uint32_t bestTime = 0;
-        for (uint32_t nTried = 0; nTried < nPaths; ++nTried)
-        {
-            const PathId path = pathsTo[next];
-            next = next + 1 < pathsTo.size() ? next + 1 : 0;
+        Choice best;
+        VisitPathsTo(delivery % m_nServers, [&](PathId path) {
             const Delivery sender = GetSender(delivery, path);
+            if (sender == root || m_path[sender] != NO_PATH)
+            {
+                ChooseTime(delivery, path, sender == root, best);
+            }
+        });
+        if (best.path != NO_PATH)
+        {
+            Eject(delivery, best.path, best.time);
+            Place(delivery, best.path, best.time);
+        }
+        return best.path != NO_PATH;
+    }
+
+    /// Look at all times at which a delivery could be sent over a path.
+    /// @param [in,out] best the one at which the fewest are in its way
+    void ChooseTime(Delivery delivery, PathId path, bool isFromRoot, Choice& best)
+    {
+        const uint32_t half = GetHalf(delivery);
+        const uint32_t first = isFromRoot ? 0 : m_time[GetSender(delivery, path)] + 1;
+        for (uint32_t time = first; time < m_nRounds; ++time)
+        {
             ++m_effort;
-            if (sender != root && m_path[sender] == NO_PATH)
+            uint32_t nEjected = m_nChildren[time];
+            nEjected += isFromRoot ? m_nRootChildren[m_nRounds - 1 - time] : 0;
+            if (nEjected * EJECTION_PRICE >= best.price)
             {
                 continue;
             }
-            for (uint32_t time = sender == root ? 0 : m_time[sender] + 1; time < m_nRounds; ++time)
+            nEjected += CountFullLinks(path, half, time);
+            const uint32_t price =
+                nEjected * EJECTION_PRICE + m_paths.GetPrice(path) + m_random.Below(EJECTION_NOISE);
+            if (price < best.price)
             {
-                ++m_effort;
-                uint32_t nEjected = m_nChildren[time];
-                nEjected += sender == root ? m_nRootChildren[m_nRounds - 1 - time] : 0;
-                if (nEjected * EJECTION_PRICE >= best)
-                {
-                    continue;
-                }
-                nEjected += CountFullLinks(path, half, time);
-                const uint32_t price =
-                    nEjected * EJECTION_PRICE + m_paths.GetPrice(path) + DrawBelow(EJECTION_NOISE);
-                if (price < best)
-                {
-                    best = price;
-                    bestPath = path;
-                    bestTime = time;
-                }
+                best = {price, path, time};
             }
         }
-        if (bestPath == NO_PATH)
-        {
-            return false;
-        }
-        ClearWay(delivery, bestPath, bestTime);
-        Place(delivery, bestPath, bestTime);
-        return true;
     }
 
     /// Eject whoever is in the way. @param delivery that is open @param path its @param time its
-    void ClearWay(Delivery delivery, PathId path, uint32_t time)
+    void Eject(Delivery delivery, PathId path, uint32_t time)
     {
         m_ejected.clear();
         const auto ejectChildren = [this](Delivery sender, uint32_t last) {
@@ -309,7 +295,7 @@ class EjectionSearch : public DeliverySearch
             const uint32_t capacity = m_capacities[link];
             if (m_used[link * m_nRounds + round] == capacity)
             {
-                const uint32_t lane = DrawBelow(capacity);
+                const uint32_t lane = m_random.Below(capacity);
                 const Delivery ejected = m_slots[m_firstSlot[link] + round * capacity + lane];
                 m_ejected.push_back(ejected);
                 Remove(ejected);
@@ -317,7 +303,6 @@ class EjectionSearch : public DeliverySearch
         }
     }
 
-    /// @return how many links of a path are full at a time
     uint32_t CountFullLinks(PathId path, uint32_t half, uint32_t time) const
     {
         uint32_t nFull = 0;
@@ -349,7 +334,6 @@ class EjectionSearch : public DeliverySearch
         return m_paths.GetLinks(half == DOWN ? path : Reverse(path));
     }
 
-    /// Place an open delivery.
     void Place(Delivery delivery, PathId path, uint32_t time)
     {
         m_changes.push_back({delivery, NO_PATH, 0});
@@ -426,7 +410,6 @@ class EjectionSearch : public DeliverySearch
         }
     }
 
-    /// Note whether a link has room in a round.
     void SetRoom(DirectedLinkId link, uint32_t round, bool hasRoom)
     {
         const auto set = [&](uint32_t half, DirectedLinkId asNamed, uint32_t time) {
@@ -449,7 +432,6 @@ class EjectionSearch : public DeliverySearch
         return first;
     }
 
-    /// @return the half of a delivery
     uint32_t GetHalf(Delivery delivery) const
     {
         return delivery < m_nIndices ? UP : DOWN;

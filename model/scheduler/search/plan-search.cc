@@ -7,6 +7,7 @@
 #include "delivery-search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -65,20 +66,23 @@ ShortenBySearch(const Topology& topology,
     {
         return rounds;
     }
-    DeliveryPaths paths(topology);
-    DeliveryPlan plan = MakeDeliveries(topology, roots.size(), rounds, paths);
+    PathIndex index(topology);
+    AddShortestPaths(topology, index);
+    std::vector<DeliveryId> order;
+    Timetable plan = MakeTimetable(topology, roots.size(), rounds, index, order);
+    const SearchPaths paths(topology, std::move(index));
     const SearchSetting setting{topology, roots, paths, seed};
     const auto ejection = MakeEjectionSearch(setting);
-    const auto shaker = MakeAnnealingSearch(setting);
+    const auto annealing = MakeAnnealingSearch(setting);
     for (uint32_t turn = 0; turn < N_TURNS && plan.nRounds > enough; ++turn)
     {
         const auto part = progress.GetPart("search", turn, N_TURNS);
         part.Show("", 0);
         ejection->Shorten(plan, enough, share / N_TURNS / 3);
         part.Show("", 1.0 / 3);
-        shaker->Shorten(plan, enough, share / N_TURNS * 2 / 3);
+        annealing->Shorten(plan, enough, share / N_TURNS * 2 / 3);
     }
-    return plan.nRounds < rounds.size() ? MakeRounds(plan, roots, paths) : rounds;
+    return plan.nRounds < rounds.size() ? MakeRounds(plan, topology.GetNServers(), paths) : rounds;
 }
 
 } // namespace ns3::allreduce
