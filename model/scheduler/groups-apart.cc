@@ -29,14 +29,14 @@ SplitIntoGroups(const Collective& collective)
     std::vector<GroupPart> parts;
     for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
     {
-        const auto [place, isNew] = known.emplace(GetMembers(collective, chunk), parts.size());
+        const auto [group, isNew] = known.emplace(GetMembers(collective, chunk), parts.size());
         if (isNew)
         {
             parts.emplace_back();
             parts.back().collective.sets = collective.sets;
             parts.back().collective.mayRelay = collective.mayRelay;
         }
-        GroupPart& part = parts[place->second];
+        GroupPart& part = parts[group->second];
         part.collective.roots.push_back(collective.roots[chunk]);
         part.collective.contributors.push_back(collective.contributors[chunk]);
         part.collective.receivers.push_back(collective.receivers[chunk]);

@@ -53,11 +53,13 @@ class TaskQueues
         uint32_t priority; //!< smaller is earlier
         TaskId task;       //!< the task
 
+        /// @return whether it comes before another one @param other the other one
         bool operator<(const RankedTask& other) const
         {
             return rank != other.rank ? rank < other.rank : priority < other.priority;
         }
 
+        /// @return whether it comes after another one @param other the other one
         bool operator>(const RankedTask& other) const
         {
             return other < *this;
@@ -89,13 +91,13 @@ class TaskQueues
     /// Remove the first task of a queue.
     void Pop(TransferTable::Id transfer);
 
-    /// @return the first task of a queue that is not empty
+    /// @return the first task of a queue @param transfer whose queue it is, not empty
     TaskId GetFirst(TransferTable::Id transfer) const
     {
         return m_queues[transfer].front().task;
     }
 
-    /// @return a task with its rank in this round
+    /// @return a task with its rank in this round @param task the task
     RankedTask Rank(TaskId task) const
     {
         return {GetRank(task), m_progress[task].priority, task};

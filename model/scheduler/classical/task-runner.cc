@@ -143,16 +143,6 @@ TaskRunner::MakeRound()
     WorkloadList round;
     m_freeOut = m_portsOut;
     m_freeIn = m_portsIn;
-    MoveAll(round);
-    m_state.EndRound();
-    ApplyMoves();
-    EndReduces();
-    return round;
-}
-
-void
-TaskRunner::MoveAll(WorkloadList& round)
-{
     m_queues.BeginRound();
     for (TransferId transfer = 0; m_queues.TakeNext(transfer);)
     {
@@ -166,6 +156,10 @@ TaskRunner::MoveAll(WorkloadList& round)
         m_queues.Push(id);
     }
     m_setAside.clear();
+    m_state.EndRound();
+    ApplyMoves();
+    EndReduces();
+    return round;
 }
 
 bool

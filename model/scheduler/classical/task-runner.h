@@ -83,7 +83,6 @@ class TaskRunner
     void BeginTask(TaskId id);
 
     WorkloadList MakeRound();
-    void MoveAll(WorkloadList& round);
     /// @return whether there may be room for another workload over the transfer
     bool MoveFirst(TransferId transfer, WorkloadList& round);
     bool HasData(TaskId id) const;

@@ -310,10 +310,10 @@ FindTours(const Topology& topology,
     {
         for (Path& path : ring.paths)
         {
-            const auto place = pairs->switches.find({path.front(), path.back()});
-            if (place != pairs->switches.end())
+            const auto between = pairs->switches.find({path.front(), path.back()});
+            if (between != pairs->switches.end())
             {
-                path.insert(path.begin() + 1, place->second);
+                path.insert(path.begin() + 1, between->second);
             }
         }
     }

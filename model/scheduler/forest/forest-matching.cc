@@ -20,7 +20,7 @@ namespace
 struct UsedPaths
 {
     PathIndex paths;                         //!< in the direction in which they are used
-    std::vector<PathMatching::Index> ofRank; //!< by place of a workload in the order
+    std::vector<PathMatching::Index> ofRank; //!< by rank of a workload
 };
 
 UsedPaths
@@ -57,7 +57,7 @@ class Readiness
         ListChildren();
     }
 
-    /// @return the workloads that can be sent at the beginning, as places in the order
+    /// @return the workloads that can be sent at the beginning, as ranks
     std::vector<uint32_t> GetFirst() const
     {
         std::vector<uint32_t> first;
@@ -142,9 +142,9 @@ class Readiness
     const ForestOrder& m_order;
     const uint32_t m_nServers;
     std::vector<uint32_t> m_nMissing;   //!< by index: partial sums that have not come
-    std::vector<uint32_t> m_rank;       //!< by workload: its place in the order
+    std::vector<uint32_t> m_rank;       //!< by delivery: its place in the order
     std::vector<uint32_t> m_firstChild; //!< by index: where its children are; one more at the end
-    std::vector<uint32_t> m_children;   //!< broadcasts to all children, as places in the order
+    std::vector<uint32_t> m_children;   //!< broadcasts to all children, as ranks
 };
 
 /// Queues of workloads that can be sent, and what links have yet to carry.
@@ -220,7 +220,7 @@ class WaitingWorkloads
 
     const Topology& m_topology;
     const UsedPaths& m_paths;
-    std::vector<std::vector<uint32_t>> m_queues; //!< by path: places in the order, as a heap
+    std::vector<std::vector<uint32_t>> m_queues; //!< by path: ranks, as a heap
     std::set<uint32_t> m_fronts;                 //!< the first one of each queue
     std::vector<uint32_t> m_nWaiting;            //!< by path
     std::vector<double> m_load;                  //!< by directed link, for its capacity

@@ -19,7 +19,7 @@ constexpr uint32_t MAX_CHUNKS_TO_WEIGH_ALL = 256;
 constexpr uint32_t CHUNKS_PER_PORT = 16;
 /// How many of them for one sender.
 constexpr uint32_t CHUNKS_PER_SENDER = 4;
-/// How many routes with something in the way to find at most.
+/// How many blocked routes to find at most.
 constexpr std::size_t MAX_BLOCKED_ROUTES = 16;
 
 constexpr DirectedLinkId NO_LINK = std::numeric_limits<DirectedLinkId>::max();
@@ -205,7 +205,7 @@ RouteSearch::GetCost(ChunkId chunk, uint32_t length) const
 {
     // Fibonacci hashing spreads the bits.
     const double random = (((m_salt ^ chunk) * SPLIT_MIX_STEP) >> 32) * 0x1p-32;
-    return m_weights.hop * length + m_weights.noise * random -
+    return m_weights.length * length + m_weights.noise * random -
            m_weights.rarity * m_progress.GetDemand(chunk) -
            m_weights.spread * m_progress.GetLackingShare(m_receiver, chunk);
 }

@@ -20,10 +20,10 @@ namespace ns3::allreduce
 /// What a chunk costs that a server could receive next. A greedy planner takes the cheapest.
 struct GreedyWeights
 {
-    double rarity{1};  //!< off, for each server that must still be sent the chunk
-    double spread{6};  //!< off, times the share of the receiver's neighbors that lack the chunk
-    double hop{0.5};   //!< for each link of the path
-    double noise{0.3}; //!< up to this much at random
+    double rarity{1};   //!< off, for each server that must still be sent the chunk
+    double spread{6};   //!< off, times the share of the receiver's neighbors that lack the chunk
+    double length{0.5}; //!< for each link of the path
+    double noise{0.3};  //!< up to this much at random
 };
 
 /// @ingroup allreduce

@@ -101,13 +101,13 @@ class DeliverySearch
         return end;
     }
 
-    const std::vector<NodeId>& m_roots; //!< by chunk
-    const SearchPaths& m_paths;
-    const uint32_t m_nServers;
+    const std::vector<NodeId>& m_roots;       //!< by chunk
+    const SearchPaths& m_paths;               //!< to choose from
+    const uint32_t m_nServers;                //!< number of servers
     const std::vector<uint32_t> m_capacities; //!< by directed link
     uint64_t m_effort{0};                     //!< places looked at
     uint32_t m_nWords{0};                     //!< words of bits for all rounds
-    RandomSource<SplitMixEngine> m_random;
+    RandomSource<SplitMixEngine> m_random;    //!< random numbers
 };
 
 /**
@@ -115,10 +115,10 @@ class DeliverySearch
  *
  * Takes a round out of a plan, and finds other places for what was sent in it (ejection chains).
  *
- * Deliveries that have no place are *open*. One after another is put where the fewest others are in
- * the way, and these are open then, if they find no free place at once. Open deliveries leave the
- * trees below them where they are: whoever gets the sum later has to send it on in time. Deliveries
- * that are in nobody's way move about meanwhile. The plan is a round shorter when none is open.
+ * Deliveries that have no round are *open*. One after another is put where it ejects the fewest
+ * others. These are open then, if they find a free round nowhere. Open deliveries leave the trees
+ * below them where they are: whoever gets the sum later has to send it on in time. Others move
+ * about meanwhile, if they eject nobody. The plan is a round shorter when no delivery is open.
  *
  * @param setting what to work with
  * @return the search
