@@ -6,7 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/schedule-file.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/topology-modifiers.h"
@@ -554,7 +554,7 @@ MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random)
         state.EndRound();
         schedule.rounds.push_back(list);
     }
-    for (WorkloadList& list : PlanRestGreedily(state, 1, 1))
+    for (WorkloadList& list : PlanRemainderGreedily(state, 1, 1))
     {
         schedule.rounds.push_back(std::move(list));
     }

@@ -78,7 +78,7 @@ class LinkSlotsTestCase : public TestCase
     void DoRun() override
     {
         const Topology topology("slots", 3, 0, {{0, 1, 1}, {1, 2, 2}});
-        LinkSlots slots(topology);
+        LinkSlots slots(topology.GetCapacities());
         const DirectedLinkId narrow[] = {0};
         const DirectedLinkId wide[] = {2};
         const DirectedLinkId both[] = {0, 2};
@@ -233,13 +233,12 @@ class PathMatchingTestCase : public TestCase
     void DoRun() override
     {
         const Topology star("star", N_SERVERS, 1, {{0, 4}, {1, 4}, {2, 4}, {3, 4}});
-        std::vector<std::vector<DirectedLinkId>> paths;
+        PathTable paths(star);
         for (NodeId source = 0; source < N_SERVERS; ++source)
         {
             for (NodeId target = 0; target < N_SERVERS; ++target)
             {
-                paths.push_back(
-                    {*star.FindDirectedLink(source, 4), *star.FindDirectedLink(4, target)});
+                paths.Add({*star.FindDirectedLink(source, 4), *star.FindDirectedLink(4, target)});
             }
         }
         PathMatching matching(star, paths);
@@ -248,8 +247,8 @@ class PathMatchingTestCase : public TestCase
         for (uint32_t i = 0; i < 2000; ++i)
         {
             std::vector<uint32_t> order;
-            std::vector<uint32_t> nWaiting(paths.size(), 0);
-            for (uint32_t path = 0; path < paths.size(); ++path)
+            std::vector<uint32_t> nWaiting(paths.GetSize() / 2, 0);
+            for (uint32_t path = 0; path < nWaiting.size(); ++path)
             {
                 if (path / N_SERVERS != path % N_SERVERS && random() % 3 == 0)
                 {

@@ -8,11 +8,11 @@
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-scheduler.h"
-#include "ns3/delivery-plan.h"
 #include "ns3/plan-search.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
+#include "ns3/timetable.h"
 #include "ns3/topology-modifiers.h"
 #include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
@@ -53,12 +53,12 @@ MakeNetworks()
     return networks;
 }
 
-/// @brief Plans become deliveries and plans again.
-class DeliveriesTestCase : public TestCase
+/// @brief Plans become timetables and plans again.
+class PlanTimetableTestCase : public TestCase
 {
   public:
-    DeliveriesTestCase()
-        : TestCase("a plan that became deliveries, also mirrored twice, is a plan as before")
+    PlanTimetableTestCase()
+        : TestCase("a plan that became a timetable, also mirrored twice, is a plan as before")
     {
     }
 
@@ -69,12 +69,13 @@ class DeliveriesTestCase : public TestCase
         {
             const auto roots = MakeRoots(topology.GetNServers(), 2);
             const auto rounds = MakePlan("forest", topology, roots);
-            DeliveryPaths paths(topology);
-            DeliveryPlan plan = MakeDeliveries(topology, roots.size(), rounds, paths);
-            const auto again = MakeRounds(plan, roots, paths);
+            PathIndex paths(topology);
+            std::vector<DeliveryId> order;
+            Timetable plan = MakeTimetable(topology, roots.size(), rounds, paths, order);
+            const auto again = MakeRounds(plan, topology.GetNServers(), paths);
             Mirror(plan);
             Mirror(plan);
-            const bool isSame = AreEqual(again, MakeRounds(plan, roots, paths));
+            const bool isSame = AreEqual(again, MakeRounds(plan, topology.GetNServers(), paths));
             NS_TEST_EXPECT_MSG_EQ(isSame, true, "mirrored twice: " << topology.GetName());
             NS_TEST_EXPECT_MSG_EQ(again.size(), rounds.size(), "as many rounds");
             const Verdict verdict = Verify(topology, {roots, again});
@@ -219,7 +220,7 @@ class PlanSearchTestSuite : public TestSuite
     PlanSearchTestSuite()
         : TestSuite("allreduce-plan-search", TestSuite::Type::UNIT)
     {
-        AddTestCase(new DeliveriesTestCase);
+        AddTestCase(new PlanTimetableTestCase);
         AddTestCase(new FoundPlansTestCase, EXTENSIVE);
         AddTestCase(new UntouchedPlansTestCase);
         AddTestCase(new NamedNetworksTestCase, EXTENSIVE);

@@ -9,7 +9,7 @@
 #include "ns3/plan-middle.h"
 #include "ns3/plan-outline.h"
 #include "ns3/policy-rollout.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 
 #include <vector>
 
@@ -57,7 +57,7 @@ DrawState(const Topology& topology, TestRandom& random)
 PlanningProblem
 MakeRest(const AllReduceState& state, uint64_t seed)
 {
-    return MakeForward(state, MakeOutline(state, PlanRestGreedily(state, seed, 1)));
+    return MakeForward(state, MakeOutline(state, PlanRemainderGreedily(state, seed, 1)));
 }
 
 } // namespace ns3::allreduce

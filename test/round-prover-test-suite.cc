@@ -12,7 +12,7 @@
 #include "ns3/enum.h"
 #include "ns3/plan-follower.h"
 #include "ns3/planned-scheduler.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/round-builder.h"
 #include "ns3/round-hash.h"
 #include "ns3/scheduler-factory.h"
@@ -56,13 +56,13 @@ class PuppetScheduler : public PlannedScheduler
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override
     {
         ++nPlans;
-        return planAll ? planAll(state) : PlanRestGreedily(state, 1, 1);
+        return planAll ? planAll(state) : PlanRemainderGreedily(state, 1, 1);
     }
 
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override
     {
         ++nRests;
-        return planRest ? planRest(state) : PlanRestGreedily(state, 1, 1);
+        return planRest ? planRest(state) : PlanRemainderGreedily(state, 1, 1);
     }
 };
 
@@ -248,7 +248,7 @@ class LiarTestCase : public TestCase
     {
         const auto scheduler = CreateObject<PuppetScheduler>();
         scheduler->planAll = [](const AllReduceState& state) {
-            auto rounds = PlanRestGreedily(state, 1, 1);
+            auto rounds = PlanRemainderGreedily(state, 1, 1);
             rounds.back().Add(rounds.back().Get(0));
             return rounds;
         };
@@ -288,7 +288,7 @@ class LiarTestCase : public TestCase
     {
         const auto scheduler = CreateObject<PuppetScheduler>();
         scheduler->planRest = [](const AllReduceState& state) {
-            std::vector<WorkloadList> rounds = PlanRestGreedily(state, 1, 1);
+            std::vector<WorkloadList> rounds = PlanRemainderGreedily(state, 1, 1);
             WorkloadList less;
             for (std::size_t i = 1; i < rounds[0].GetSize(); ++i)
             {
@@ -312,7 +312,7 @@ class LiarTestCase : public TestCase
         const Topology topology = ParseTopology("bcube:2,1");
         scheduler->planRest = [&](const AllReduceState& state) {
             const AllReduceState fresh(topology, state.GetRoots());
-            const auto rounds = PlanRestGreedily(fresh, 1, 1);
+            const auto rounds = PlanRemainderGreedily(fresh, 1, 1);
             return std::vector<WorkloadList>(rounds.begin() + state.GetRound(), rounds.end());
         };
         BareSession bare(scheduler, "barrier");

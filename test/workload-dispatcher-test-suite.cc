@@ -9,9 +9,9 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/allreduce-transport.h"
-#include "ns3/scheduler-factory.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/schedule-verifier.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
 #include "ns3/workload-dispatcher.h"
@@ -54,7 +54,7 @@ MakeAimlessPlan(TestRandom& random, const Topology& topology)
         plan.rounds.push_back(workloads);
     }
     AllReduceSchedule whole = plan.Get();
-    for (WorkloadList& round : PlanRestGreedily(state, 1, 1))
+    for (WorkloadList& round : PlanRemainderGreedily(state, 1, 1))
     {
         whole.rounds.push_back(std::move(round));
     }

@@ -70,7 +70,7 @@ def find_allowed(layers):
 
 def find_layer(folder, layers):
     for name in layers:
-        if folder in (FOLDERS.get(name), f"model/{name}", f"examples/{name}", name):
+        if folder in (FOLDERS.get(name), f"model/{name}", f"examples/{name}", name) or folder.startswith(f"model/{name}/"):
             return name
     return None
 

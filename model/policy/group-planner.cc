@@ -7,7 +7,7 @@
 #include "ns3/allreduce-bounds.h"
 #include "ns3/forest-scheduler.h"
 #include "ns3/forest-timetable.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 
 #include <algorithm>
 #include <utility>
@@ -89,7 +89,7 @@ PlanGroupsByPolicies(const AllReduceState& state,
     const uint32_t nTries =
         std::clamp<std::size_t>(MOST_TRANSFERS / nTransfers, 1, std::max(1U, mostTries));
     ShortestPlan shortest(state);
-    shortest.Offer(PlanRestGreedily(state, options.seed, 1));
+    shortest.Offer(PlanRemainderGreedily(state, options.seed, 1));
     if (shortest.CanImprove() && nTransfers <= MOST_TRANSFERS_FOREST)
     {
         const uint32_t nForests =

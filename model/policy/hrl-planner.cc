@@ -9,7 +9,7 @@
 #include "ns3/forest-timetable.h"
 #include "ns3/plan-middle.h"
 #include "ns3/plan-search.h"
-#include "ns3/rest-planner.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/ring-order.h"
 #include "ns3/topology-metrics.h"
 

@@ -4,7 +4,7 @@
 
 #include "groups-apart.h"
 
-#include "rest-planner.h"
+#include "round-compaction.h"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,6 @@ namespace ns3::allreduce
 namespace
 {
 
-/// One group of a collective.
 struct GroupPart
 {
     Collective collective;       //!< of this group alone
@@ -30,14 +29,14 @@ SplitIntoGroups(const Collective& collective)
     std::vector<GroupPart> parts;
     for (ChunkId chunk = 0; chunk < collective.GetNChunks(); ++chunk)
     {
-        const auto [place, isNew] = known.emplace(GetMembers(collective, chunk), parts.size());
+        const auto [group, isNew] = known.emplace(GetMembers(collective, chunk), parts.size());
         if (isNew)
         {
             parts.emplace_back();
             parts.back().collective.sets = collective.sets;
             parts.back().collective.mayRelay = collective.mayRelay;
         }
-        GroupPart& part = parts[place->second];
+        GroupPart& part = parts[group->second];
         part.collective.roots.push_back(collective.roots[chunk]);
         part.collective.contributors.push_back(collective.contributors[chunk]);
         part.collective.receivers.push_back(collective.receivers[chunk]);

@@ -19,10 +19,9 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Plan each group of a collective as if it were alone, and send all at the same time: what users
- * have whose jobs do not know of each other. Where groups want the same link, the workload that is
- * earlier in its own plan goes first, and others follow as soon as data and links allow; so the
- * plans fit together as well as they can without being changed.
+ * Plan each group of a collective as if it were alone, and send all at the same time, as jobs do
+ * that do not know of each other. Where groups want the same link, the workload goes first that is
+ * earlier in its own plan. Others follow as soon as data and links allow.
  *
  * @param topology the network
  * @param collective the groups

@@ -5,12 +5,13 @@
 #include "link-slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3::allreduce
 {
 
-LinkSlots::LinkSlots(const Topology& topology)
-    : m_topology(topology)
+LinkSlots::LinkSlots(std::vector<uint32_t> capacities)
+    : m_capacities(std::move(capacities))
 {
     Clear();
 }
@@ -18,14 +19,14 @@ LinkSlots::LinkSlots(const Topology& topology)
 void
 LinkSlots::Clear()
 {
-    m_room.resize(m_topology.GetNDirectedLinks());
-    m_used.resize(m_topology.GetNDirectedLinks());
-    for (DirectedLinkId link = 0; link < m_topology.GetNDirectedLinks(); ++link)
+    m_room.resize(m_capacities.size());
+    m_used.resize(m_capacities.size());
+    for (DirectedLinkId link = 0; link < m_capacities.size(); ++link)
     {
         m_room[link].clear();
         m_used[link].clear();
     }
-    m_nFull.assign(m_topology.GetNDirectedLinks(), 0);
+    m_nFull.assign(m_capacities.size(), 0);
 }
 
 uint32_t
@@ -55,27 +56,21 @@ LinkSlots::Take(PathTable::Links links, uint32_t round)
 {
     for (const DirectedLinkId link : links)
     {
-        Take(link, round);
-    }
-}
-
-void
-LinkSlots::Take(DirectedLinkId link, uint32_t round)
-{
-    const uint32_t capacity = m_topology.GetCapacity(link);
-    if (capacity > 1)
-    {
-        std::vector<uint32_t>& used = m_used[link];
-        if (used.size() <= round)
+        bool isFull = true;
+        if (m_capacities[link] > 1)
         {
-            used.resize(round + 1, 0);
+            std::vector<uint32_t>& used = m_used[link];
+            if (used.size() <= round)
+            {
+                used.resize(round + 1, 0);
+            }
+            isFull = ++used[round] >= m_capacities[link];
         }
-        if (++used[round] < capacity)
+        if (isFull)
         {
-            return;
+            MarkFull(link, round);
         }
     }
-    MarkFull(link, round);
 }
 
 void

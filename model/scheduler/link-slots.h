@@ -15,20 +15,17 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief In which rounds each directed link has room: a bit for each round, so that the first round
- * in which all links of a path have room is found 64 rounds at a time.
- */
+/// @ingroup allreduce
+/// In which rounds each directed link has room. A round is a bit, so that the first one in which
+/// all links of a path have room is found 64 rounds at a time.
 class LinkSlots
 {
   public:
     /// Rounds that share a word of bits.
     static constexpr uint32_t WORD = 64;
 
-    /// @param topology the network, which must outlive the slots
-    explicit LinkSlots(const Topology& topology);
+    /// @param capacities by directed link: unit flows in a round
+    explicit LinkSlots(std::vector<uint32_t> capacities);
 
     /// All links have room in all rounds again.
     void Clear();
@@ -44,38 +41,23 @@ class LinkSlots
         return word < room.size() ? room[word] : ~uint64_t{0};
     }
 
-    /**
-     * @param link a directed link
-     * @param round a round
-     * @return whether it has room
-     */
+    /// @param link a directed link @param round a round @return whether it has room
     bool HasRoom(DirectedLinkId link, uint32_t round) const
     {
         return GetRoom(link, round / WORD) >> (round % WORD) & 1;
     }
 
-    /**
-     * @param links directed links
-     * @param earliest a round
-     * @return the first round from this one on in which all of them have room
-     */
+    /// @return the first round in which all links have room
+    /// @param links directed links @param earliest the first round to look at
     uint32_t FindRound(PathTable::Links links, uint32_t earliest) const;
 
-    /**
-     * Send a workload.
-     *
-     * @param links its links, which have room
-     * @param round its round
-     */
+    /// Send a workload. @param links its links, which have room @param round its round
     void Take(PathTable::Links links, uint32_t round);
 
   private:
-    /// Send a workload over one of its links.
-    void Take(DirectedLinkId link, uint32_t round);
-    /// Write down that a link is full in a round.
     void MarkFull(DirectedLinkId link, uint32_t round);
 
-    const Topology& m_topology;                //!< the network
+    std::vector<uint32_t> m_capacities;        //!< by directed link
     std::vector<std::vector<uint64_t>> m_room; //!< by directed link: bits; beyond them is room
     std::vector<std::vector<uint32_t>> m_used; //!< by directed link, if it is wide: by round
     std::vector<uint32_t> m_nFull;             //!< by directed link: so many first rounds are full

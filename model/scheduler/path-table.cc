@@ -32,11 +32,22 @@ PathTable::Add(const std::vector<DirectedLinkId>& links)
 void
 PathTable::GetNodes(PathId path, Path& nodes) const
 {
-    nodes.assign(1, GetTarget(Reverse(path)));
+    nodes.assign(1, GetSource(path));
     for (const DirectedLinkId link : GetLinks(path))
     {
         nodes.push_back(m_topology.GetTarget(link));
     }
+}
+
+PathId
+PathIndex::FindOrAdd(const std::vector<DirectedLinkId>& links)
+{
+    const auto [known, isNew] = m_known.emplace(links, 0);
+    if (isNew)
+    {
+        known->second = Add(links);
+    }
+    return known->second;
 }
 
 } // namespace ns3::allreduce

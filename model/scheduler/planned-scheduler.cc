@@ -4,11 +4,11 @@
 
 #include "planned-scheduler.h"
 
-#include "rest-planner.h"
 #include "scheduler-factory.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/log.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/uinteger.h"
 
 #include <utility>
@@ -94,7 +94,7 @@ std::vector<WorkloadList>
 PlannedScheduler::PlanRest(const AllReduceState& state)
 {
     HandOver("greedy");
-    return PlanRestGreedily(state, m_seed, 1);
+    return PlanRemainderGreedily(state, m_seed, 1);
 }
 
 } // namespace ns3::allreduce

@@ -78,13 +78,13 @@ class RoundBuilder
   private:
     bool TryAdd(ChunkId chunk, WorkloadKind kind, NodeId from, NodeId to);
 
-    AllReduceState m_state;                     //!< with the round's workloads in flight
+    AllReduceState m_state;                     //!< with the round's workloads under way
     Topology m_up;                              //!< without the links that are down
     std::unique_ptr<ServerGraph> m_servers;     //!< whom a workload can join
     std::unique_ptr<SwitchPathSearch> m_search; //!< finds paths
     std::vector<std::vector<uint32_t>> m_hops;  //!< by root, if it has been asked for: by server
-    WorkloadList m_round;                       //!< the round
-    Path m_path;                                //!< of the workload being tried
+    WorkloadList m_round;
+    Path m_path; //!< of the workload being tried
 };
 
 } // namespace ns3::allreduce

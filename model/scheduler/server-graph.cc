@@ -32,10 +32,10 @@ ServerGraph::ServerGraph(const Topology& topology)
             }
         }
         const std::vector<NodeId>& neighbors = m_neighbors[server];
-        std::vector<uint32_t>& places = m_byNumber[server];
-        places.resize(neighbors.size());
-        std::iota(places.begin(), places.end(), 0);
-        std::sort(places.begin(), places.end(), [&](uint32_t x, uint32_t y) {
+        std::vector<uint32_t>& indices = m_byNumber[server];
+        indices.resize(neighbors.size());
+        std::iota(indices.begin(), indices.end(), 0);
+        std::sort(indices.begin(), indices.end(), [&](uint32_t x, uint32_t y) {
             return neighbors[x] < neighbors[y];
         });
     }
@@ -50,20 +50,20 @@ ServerGraph::GetNeighbors(NodeId server) const
 uint32_t
 ServerGraph::GetNLinks(NodeId from, NodeId to) const
 {
-    const uint32_t place = FindNeighbor(from, to);
-    return place == m_neighbors[from].size() ? UNREACHABLE : m_distances[from][place];
+    const uint32_t index = FindNeighbor(from, to);
+    return index == m_neighbors[from].size() ? UNREACHABLE : m_distances[from][index];
 }
 
 uint32_t
 ServerGraph::FindNeighbor(NodeId from, NodeId to) const
 {
     const std::vector<NodeId>& neighbors = m_neighbors[from];
-    const std::vector<uint32_t>& places = m_byNumber[from];
-    const auto place =
-        std::lower_bound(places.begin(), places.end(), to, [&](uint32_t x, NodeId number) {
+    const std::vector<uint32_t>& indices = m_byNumber[from];
+    const auto found =
+        std::lower_bound(indices.begin(), indices.end(), to, [&](uint32_t x, NodeId number) {
             return neighbors[x] < number;
         });
-    return place == places.end() || neighbors[*place] != to ? neighbors.size() : *place;
+    return found == indices.end() || neighbors[*found] != to ? neighbors.size() : *found;
 }
 
 Topology

@@ -15,28 +15,18 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief Which servers a single workload can join: those with a path of switches between them.
- */
+/// @ingroup allreduce
+/// Which servers a single workload can join: those with a path of switches between them.
 class ServerGraph
 {
   public:
     /// @param topology the network
     explicit ServerGraph(const Topology& topology);
 
-    /**
-     * @param server a server
-     * @return the servers that it can send to in one workload, nearest (fewest links) first
-     */
+    /// @param server a server @return those it can send to in one workload, nearest first
     const std::vector<NodeId>& GetNeighbors(NodeId server) const;
 
-    /**
-     * @param from a server
-     * @param to a server that a path of switches joins with it
-     * @return the fewest links on such a path
-     */
+    /// @return the fewest links of a path of switches @param from a server @param to a neighbor
     uint32_t GetNLinks(NodeId from, NodeId to) const;
 
     /**
