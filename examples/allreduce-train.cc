@@ -117,8 +117,8 @@ class TrainingLog
         std::ostringstream line;
         line << progress.iteration << "," << seconds << "," << progress.nDecisions << ","
              << progress.meanReturn << "," << progress.excessRounds << "," << progress.selectedShare
-             << "," << progress.entropy << "," << progress.upperEntropy << "," << progress.kl << ","
-             << progress.clipFraction << "," << progress.explainedVariance << ",";
+             << "," << progress.entropy << "," << progress.upperEntropy << "," << progress.approxKl
+             << "," << progress.clipfrac << "," << progress.explainedVariance << ",";
         if (progress.isValidated)
         {
             line << progress.validation << "," << progress.validationAveraged;
@@ -260,7 +260,7 @@ HelpToTrain(const GroupPointer& group)
 
 /// Train as rank 0 of processes that this one starts.
 void
-TrainWithWorkers(const Options& options, TrainingPlace place, char* argv[], HtmlReport& page)
+TrainWithWorkers(const Options& options, TrainingProcess process, char* argv[], HtmlReport& page)
 {
     const TrainingConfig config = ReadConfig(options);
     CheckTrainingSize(config, options.workers);
@@ -272,12 +272,12 @@ TrainWithWorkers(const Options& options, TrainingPlace place, char* argv[], Html
             throw std::runtime_error(ended + "; --resume goes on after the last state");
         }
     };
-    place.size = options.workers;
-    place.sizeHere = options.workers;
-    place.file = others.GetFile();
+    process.size = options.workers;
+    process.sizeHere = options.workers;
+    process.file = others.GetFile();
     try
     {
-        const auto group = std::make_shared<TrainingGroup>(place, [&] { checkOthers(0); });
+        const auto group = std::make_shared<TrainingGroup>(process, [&] { checkOthers(0); });
         others.RemoveFile();
         Train(options, config, group, page);
     }
@@ -290,13 +290,13 @@ TrainWithWorkers(const Options& options, TrainingPlace place, char* argv[], Html
 
 /// Train as one of processes that somebody else starts, or alone.
 int
-TrainInPlace(const Options& options, const TrainingPlace& place, HtmlReport& page)
+TrainAsOne(const Options& options, const TrainingProcess& process, HtmlReport& page)
 {
-    const bool isStartedByRankZero = !place.file.empty();
+    const bool isStartedByRankZero = !process.file.empty();
     try
     {
-        const auto group = std::make_shared<TrainingGroup>(place);
-        if (place.rank == 0)
+        const auto group = std::make_shared<TrainingGroup>(process);
+        if (process.rank == 0)
         {
             Train(options, ReadConfig(options), group, page);
         }
@@ -326,25 +326,25 @@ TrainInPlace(const Options& options, const TrainingPlace& place, HtmlReport& pag
 
 /// Refuse what contradicts itself or has no effect.
 void
-CheckPlace(const Options& options, const TrainingPlace& place)
+CheckProcess(const Options& options, const TrainingProcess& process)
 {
     if (options.workers == 0)
     {
         FailInput("--workers \"0\": expected 1 or more");
     }
-    if (options.workers > 1 && place.size > 1 && place.file.empty())
+    if (options.workers > 1 && process.size > 1 && process.file.empty())
     {
         FailInput("--workers \"",
                   options.workers,
                   "\" and WORLD_SIZE \"",
-                  place.size,
+                  process.size,
                   "\": expected one of them");
     }
-    if (place.size == 1)
+    if (process.size == 1)
     {
         RequireOneProcess("--workers, or RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT");
     }
-    if (options.rankTimeout > 0 && options.workers == 1 && place.size == 1)
+    if (options.rankTimeout > 0 && options.workers == 1 && process.size == 1)
     {
         FailInput("--rank-timeout: has no effect on one process, expected --workers or WORLD_SIZE");
     }
@@ -386,17 +386,17 @@ Run(int argc, char* argv[])
     {
         FailInput("--save-every \"0\": expected 1 or more");
     }
-    TrainingPlace place = ReadTrainingPlace();
-    CheckPlace(options, place);
-    place.threads = options.threads;
-    place.timeout = options.rankTimeout > 0 ? options.rankTimeout : place.timeout;
-    HtmlReport page(place.rank == 0 ? options.report : "", argc, argv);
-    if (options.workers > 1 && place.size == 1)
+    TrainingProcess process = ReadTrainingProcess();
+    CheckProcess(options, process);
+    process.threads = options.threads;
+    process.timeout = options.rankTimeout > 0 ? options.rankTimeout : process.timeout;
+    HtmlReport page(process.rank == 0 ? options.report : "", argc, argv);
+    if (options.workers > 1 && process.size == 1)
     {
-        TrainWithWorkers(options, place, argv, page);
+        TrainWithWorkers(options, process, argv, page);
         return 0;
     }
-    return TrainInPlace(options, place, page);
+    return TrainAsOne(options, process, page);
 }
 
 } // namespace

@@ -364,7 +364,7 @@ class RestProblemTestCase : public TestCase
         AllReduceState state(line, {1});
         state.SetLinkUp(*line.FindDirectedLink(2, 3) / 2, false);
         const PolicyWeights weights = PolicyWeights::MakeInitial(1);
-        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRestByPolicies(state, weights, {}); }),
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRemainderByPolicies(state, weights, {}); }),
                               "chunk 0 cannot reach server 3 over the links of line that are up",
                               "a partial sum");
         AllReduceState reduced(line, {0});
@@ -374,7 +374,7 @@ class RestProblemTestCase : public TestCase
             reduced.EndRound();
         }
         reduced.SetLinkUp(*line.FindDirectedLink(2, 3) / 2, false);
-        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRestByPolicies(reduced, weights, {}); }),
+        NS_TEST_EXPECT_MSG_EQ(GetError([&] { PlanRemainderByPolicies(reduced, weights, {}); }),
                               "chunk 0 cannot reach server 3 over the links of line that are up",
                               "a final sum");
     }
@@ -410,7 +410,7 @@ class ChoicesTestCase : public TestCase
         const PlanningProblem problem = MakeRest(state, random());
         PlanningEnvironment environment(problem);
         NaiveTrees trees(problem);
-        while (environment.GetNTransfersLeft() > 0)
+        while (environment.GetState().nTransfersLeft > 0)
         {
             environment.BeginRound();
             WorkloadList round;
@@ -462,7 +462,7 @@ class ChoicesTestCase : public TestCase
         for (const uint32_t port : environment.GetOpenPorts())
         {
             NS_TEST_ASSERT_MSG_EQ(environment.IsOpen(port), true, "open");
-            for (const PlanningEnvironment::Sender& sender : environment.GetSenders(port))
+            for (const PortSender& sender : environment.GetSenders(port))
             {
                 environment.FindItems(port, sender, 1000, m_items);
                 NS_TEST_ASSERT_MSG_EQ(m_items.empty(), false, "who can send has something");
@@ -581,7 +581,7 @@ class SelectionTestCase : public TestCase
     void Walk(const PlanningProblem& problem, TestRandom& random)
     {
         PlanningEnvironment environment(problem);
-        while (environment.GetNTransfersLeft() > 0)
+        while (environment.GetState().nTransfersLeft > 0)
         {
             environment.BeginRound();
             const std::set<ChunkId> leftOut = SelectSome(environment, random);
@@ -623,12 +623,12 @@ class SelectionTestCase : public TestCase
         std::vector<uint32_t> items;
         for (const uint32_t port : environment.GetOpenPorts())
         {
-            for (const PlanningEnvironment::Sender& sender : environment.GetSenders(port))
+            for (const PortSender& sender : environment.GetSenders(port))
             {
                 environment.FindItems(port, sender, 1000, items);
                 for (const uint32_t item : items)
                 {
-                    const ChunkId chunk = item % environment.GetNChunks();
+                    const ChunkId chunk = item % environment.GetState().nChunks;
                     NS_TEST_ASSERT_MSG_EQ(isExpected(chunk), true, "a tree that was left out");
                 }
             }

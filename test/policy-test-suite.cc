@@ -76,7 +76,7 @@ class RestTestCase : public TestCase
                 options.mode = mode;
                 options.upper = UPPER_MODES[Draw(random, 3)];
                 options.seed = random();
-                const auto plan = PlanRestByPolicies(state, weights, options);
+                const auto plan = PlanRemainderByPolicies(state, weights, options);
                 NS_TEST_EXPECT_MSG_EQ(FindFaultOfRest(state, plan), "", topology.GetName());
             }
         }
@@ -89,7 +89,7 @@ class RestTestCase : public TestCase
         AllReduceState state(line, {0});
         state.Start(OwnWorkload{0, REDUCE, {1, 0}, {}}.Get());
         state.EndRound();
-        const auto plan = PlanRestByPolicies(state, PolicyWeights::MakeInitial(1), {});
+        const auto plan = PlanRemainderByPolicies(state, PolicyWeights::MakeInitial(1), {});
         NS_TEST_EXPECT_MSG_EQ(FindFaultOfRest(state, plan), "", "server 1 relays");
         NS_TEST_EXPECT_MSG_EQ(plan.size(), 4, "there and back");
     }
@@ -129,7 +129,7 @@ class FeaturesTestCase : public TestCase
     {
         PlanningEnvironment environment(problem);
         const PolicyView view(environment);
-        while (environment.GetNTransfersLeft() > 0)
+        while (environment.GetState().nTransfersLeft > 0)
         {
             environment.BeginRound();
             view.WriteTrees(m_rows);

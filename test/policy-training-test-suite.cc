@@ -211,7 +211,10 @@ class AdvantageTestCase : public TestCase
             lengths.push_back(episode.nRounds);
         }
         AdvantageEstimate estimate =
-            EstimateAdvantages(episodes, ComputeLeads(lengths, config.rollouts), weights, config);
+            EstimateAdvantages(episodes,
+                               ComputeGroupAdvantages(lengths, config.rollouts),
+                               weights,
+                               config);
         NormalizeAdvantages(episodes,
                             AddUpAdvantages(episodes, estimate),
                             config.most_advantage,
@@ -393,11 +396,11 @@ class ResumeTestCase : public TestCase
         m_nDecisions = progress.nDecisions;
         NS_TEST_ASSERT_MSG_EQ(progress.isValidated, (iteration % 2 == 0), "validated");
         NS_TEST_ASSERT_MSG_GT_OR_EQ(progress.excessRounds, 0, "rounds over the least");
-        for (const double share : {progress.selectedShare, progress.clipFraction})
+        for (const double share : {progress.selectedShare, progress.clipfrac})
         {
             NS_TEST_ASSERT_MSG_EQ((share >= 0 && share <= 1), true, "a share");
         }
-        for (const double positive : {progress.entropy, progress.upperEntropy, progress.kl})
+        for (const double positive : {progress.entropy, progress.upperEntropy, progress.approxKl})
         {
             NS_TEST_ASSERT_MSG_EQ((positive >= 0 && std::isfinite(positive)), true, "positive");
         }
@@ -503,7 +506,7 @@ class TrainingPlaceTestCase : public TestCase
                               {"MASTER_ADDR", "10.0.0.1"},
                               {"MASTER_PORT", "29500"}};
         NS_TEST_EXPECT_MSG_EQ(Read({}).size, 1, "on its own");
-        const TrainingPlace place = Read(right);
+        const TrainingProcess place = Read(right);
         NS_TEST_EXPECT_MSG_EQ(place.rank, 2, "rank");
         NS_TEST_EXPECT_MSG_EQ(place.size, 3, "size");
         NS_TEST_EXPECT_MSG_EQ(place.sizeHere, 1, "processes here");
@@ -531,7 +534,7 @@ class TrainingPlaceTestCase : public TestCase
     }
 
     /// @return what is read where these variables are set, and no others of those that are read
-    static TrainingPlace Read(const Variables& variables)
+    static TrainingProcess Read(const Variables& variables)
     {
         const std::vector<std::string> names{"RANK",
                                              "WORLD_SIZE",
@@ -543,7 +546,7 @@ class TrainingPlaceTestCase : public TestCase
             const auto variable = variables.find(name);
             setenv(name.c_str(), variable == variables.end() ? "" : variable->second.c_str(), 1);
         }
-        return ReadTrainingPlace();
+        return ReadTrainingProcess();
     }
 
     void CheckRefused(const Variables& variables, const std::string& why)

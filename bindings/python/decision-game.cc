@@ -27,7 +27,9 @@ DecisionGame::Play::Play(const PlanningEnvironment& beginning,
       steps(environment),
       view(environment),
       player(steps, *partner.weights, partner.options, rewards, nullptr),
-      outcome{environment.GetRoundsNeeded(), static_cast<double>(environment.GetRoundsNeeded()), 0}
+      outcome{environment.GetState().CountRoundsNeeded(),
+              static_cast<double>(environment.GetState().CountRoundsNeeded()),
+              0}
 {
 }
 
@@ -39,7 +41,8 @@ DecisionGame::DecisionGame(std::shared_ptr<const PlanningTask> task,
       m_level(level),
       m_partner(std::move(partner)),
       m_sight(sight),
-      m_portRows(m_task->GetBeginning().GetNPorts() * CountFeatures(PolicyHead::PORT))
+      m_portRows(m_task->GetBeginning().GetState().network->ports.size() *
+                 CountFeatures(PolicyHead::PORT))
 {
 }
 
@@ -200,11 +203,11 @@ DecisionGame::IsAgentsTurn()
 void
 DecisionGame::EndRound()
 {
-    PlanningEnvironment::RoundOutcome after{};
+    RoundOutcome after{};
     m_play->rounds.push_back(m_play->steps.End(after));
     m_reward += RewardRound(m_play->outcome, after, m_rewards);
     m_play->outcome = after;
-    if (m_play->environment.GetNTransfersLeft() == 0)
+    if (m_play->environment.GetState().nTransfersLeft == 0)
     {
         Finish();
         return;
@@ -296,7 +299,7 @@ DecisionGame::ShowPorts()
     }
     ShowRows(PolicyHead::PORT, open.size(), m_rows.data());
     std::transform(open.begin(), open.end(), m_sight.choices, [this](uint32_t port) {
-        return m_play->environment.GetPort(port).link;
+        return m_play->environment.GetState().network->ports[port].link;
     });
 }
 

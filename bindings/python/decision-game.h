@@ -104,14 +104,14 @@ class DecisionGame
              const Partner& partner,
              const RewardWeights& rewards);
 
-        PlanningEnvironment environment;           //!< the state
-        RoundSteps steps;                          //!< the decisions that are due
-        PolicyView view;                           //!< what can be seen
-        PolicyPlayer player;                       //!< the partner
-        PlanningEnvironment::RoundOutcome outcome; //!< of the last round
-        std::vector<WorkloadList> rounds;          //!< the plan so far
-        std::vector<bool> selected;                //!< JOINT: trees that have been decided on
-        bool isStateShown{false};                  //!< since the round or its picks began
+        PlanningEnvironment environment;  //!< the state
+        RoundSteps steps;                 //!< the decisions that are due
+        PolicyView view;                  //!< what can be seen
+        PolicyPlayer player;              //!< the partner
+        RoundOutcome outcome;             //!< of the last round
+        std::vector<WorkloadList> rounds; //!< the plan so far
+        std::vector<bool> selected;       //!< JOINT: trees that have been decided on
+        bool isStateShown{false};         //!< since the round or its picks began
     };
 
     void Advance();

@@ -104,7 +104,7 @@ PlanningTask::GetBound() const
 uint32_t
 PlanningTask::GetMostChoices() const
 {
-    const std::size_t nPorts = m_beginning.GetNPorts();
+    const std::size_t nPorts = m_beginning.GetState().network->ports.size();
     const std::size_t nItems = std::min(2 * m_roots.size(), std::size_t{RoundSteps::MOST_ITEMS});
     return std::max({nPorts, nItems, m_roots.size(), std::size_t{m_topology->GetNServers()}});
 }

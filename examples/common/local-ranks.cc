@@ -6,7 +6,7 @@
 
 #include "worker-processes.h"
 
-#include "ns3/training-place.h"
+#include "ns3/training-process.h"
 
 #include <chrono>
 #include <csignal>
@@ -96,7 +96,7 @@ LocalRanks::Start(uint32_t rank, char* argv[])
     std::vector<std::string> variables =
         MakeEnvironment({"RANK=" + std::to_string(rank),
                          "WORLD_SIZE=" + std::to_string(m_size),
-                         TrainingPlace::FILE_VARIABLE + ("=" + GetFile())});
+                         TrainingProcess::FILE_VARIABLE + ("=" + GetFile())});
     std::vector<char*> pointers;
     for (std::string& variable : variables)
     {

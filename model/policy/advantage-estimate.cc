@@ -86,22 +86,23 @@ IsUpper(const Episode& episode, std::size_t decision)
 } // namespace
 
 std::vector<double>
-ComputeLeads(const std::vector<double>& lengths, uint32_t nRollouts)
+ComputeGroupAdvantages(const std::vector<double>& lengths, uint32_t nRollouts)
 {
-    std::vector<double> leads;
+    std::vector<double> groupAdvantages;
     for (auto first = lengths.begin(); first != lengths.end(); first += nRollouts)
     {
         const double mean = std::accumulate(first, first + nRollouts, 0.0) / nRollouts;
-        std::transform(first, first + nRollouts, std::back_inserter(leads), [=](double length) {
-            return mean - length;
-        });
+        std::transform(first,
+                       first + nRollouts,
+                       std::back_inserter(groupAdvantages),
+                       [=](double length) { return mean - length; });
     }
-    return leads;
+    return groupAdvantages;
 }
 
 AdvantageEstimate
 EstimateAdvantages(const std::vector<Episode>& episodes,
-                   const std::vector<double>& leads,
+                   const std::vector<double>& groupAdvantages,
                    const PolicyWeights& weights,
                    const TrainingConfig& config)
 {
@@ -111,7 +112,7 @@ EstimateAdvantages(const std::vector<Episode>& episodes,
         std::vector<double> rounds = EstimateRounds(episodes[i], weights, config.lambda, estimate);
         for (double& advantage : rounds)
         {
-            advantage += config.group_weight * leads[i];
+            advantage += config.group_weight * groupAdvantages[i];
         }
         estimate.ofDecisions.push_back(EstimateDecisions(episodes[i], rounds, config.pick_lambda));
     }

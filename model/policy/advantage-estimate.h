@@ -17,7 +17,7 @@ namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// What some rollouts were worth.
+/// Advantages, returns and values of some rollouts.
 struct AdvantageEstimate
 {
     std::vector<std::vector<float>> ofDecisions; //!< [episode][decision]
@@ -38,53 +38,35 @@ struct AdvantageMoments
 /// Those of the lower policy and those of the upper one.
 using PolicyMoments = std::array<AdvantageMoments, 2>;
 
-/**
- * @ingroup allreduce
- *
- * @param lengths rounds of each plan, those of a problem one after another
- * @param nRollouts plans of each problem
- * @return by plan: how many rounds it is shorter than the mean of its problem's
- */
-std::vector<double> ComputeLeads(const std::vector<double>& lengths, uint32_t nRollouts);
+/// @ingroup allreduce
+/// @param lengths rounds of each plan, those of a problem one after another
+/// @param nRollouts plans of each problem
+/// @return by plan: how many rounds it is shorter than the mean of its problem's
+std::vector<double> ComputeGroupAdvantages(const std::vector<double>& lengths, uint32_t nRollouts);
 
-/**
- * @ingroup allreduce
- *
- * Generalized advantage estimation over rounds (gamma 1), with the mean length of the rollouts of
- * the same problem as a second baseline. A pick has its round's advantage and what it and, with a
- * discount, the picks after it in the round earned by themselves.
- *
- * @param episodes any rollouts of an iteration
- * @param leads of these episodes
- * @param weights with which they were made
- * @param config says how to weigh
- * @return the estimate, not normalized
- */
+/// @ingroup allreduce
+/// Generalized advantage estimation over rounds (gamma 1), with the mean length of the rollouts of
+/// the same problem as a second baseline. A pick has its round's advantage and what it and, with a
+/// discount, the picks after it in the round earned by themselves.
+/// @param episodes any rollouts of an iteration @param groupAdvantages of these episodes
+/// @param weights with which they were made @param config says how to weigh
+/// @return the estimate, not normalized
 AdvantageEstimate EstimateAdvantages(const std::vector<Episode>& episodes,
-                                     const std::vector<double>& leads,
+                                     const std::vector<double>& groupAdvantages,
                                      const PolicyWeights& weights,
                                      const TrainingConfig& config);
 
-/**
- * @ingroup allreduce
- *
- * @param episodes the rollouts
- * @param estimate what they were worth
- * @return the sums over their decisions
- */
+/// @ingroup allreduce
+/// @param episodes the rollouts @param estimate what they were worth
+/// @return the sums over their decisions
 PolicyMoments AddUpAdvantages(const std::vector<Episode>& episodes,
                               const AdvantageEstimate& estimate);
 
-/**
- * @ingroup allreduce
- *
- * Bring the advantages of each policy to mean 0 and deviation 1, and cut them.
- *
- * @param episodes the rollouts
- * @param moments of all rollouts of the iteration
- * @param most none is further from 0 than this
- * @param [in,out] estimate what the rollouts were worth
- */
+/// @ingroup allreduce
+/// Normalize the advantages of each policy to mean 0 and deviation 1, and clip them.
+/// @param episodes the rollouts @param moments of all rollouts of the iteration
+/// @param most none is further from 0 than this
+/// @param [in,out] estimate what the rollouts were worth
 void NormalizeAdvantages(const std::vector<Episode>& episodes,
                          const PolicyMoments& moments,
                          double most,

@@ -4,7 +4,7 @@
 
 #include "chunk-spread.h"
 
-#include "feature-scale.h"
+#include "feature-table.h"
 #include "wide-vectors.h"
 
 #include <algorithm>

@@ -16,11 +16,8 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief Who has which chunks, as the servers around a port see it.
- */
+/// @ingroup allreduce
+/// Which servers hold which chunks, and how many servers around a port lack them.
 class ChunkSpread
 {
   public:
@@ -35,26 +32,15 @@ class ChunkSpread
         float newlyCovered;  //!< of its neighbors, and no holder is near them yet
     };
 
-    /**
-     * @param around the network; must outlive this
-     * @param nChunks number of chunks
-     */
+    /// @param around the network; must outlive this @param nChunks number of chunks
     ChunkSpread(const PortNeighborhoods& around, uint32_t nChunks);
 
-    /**
-     * A server has a chunk, will have it, or does not want it.
-     *
-     * @param server the server
-     * @param chunk the chunk
-     */
+    /// A server has a chunk, will have it, or does not want it.
+    /// @param server the server @param chunk the chunk
     void AddHolder(NodeId server, ChunkId chunk);
 
-    /**
-     * A server's neighbors can get a chunk from it.
-     *
-     * @param server the server
-     * @param chunk the chunk
-     */
+    /// A server's neighbors can get a chunk from it.
+    /// @param server the server @param chunk the chunk
     void Cover(NodeId server, ChunkId chunk);
 
     /// @return by chunk: its holders
@@ -76,10 +62,10 @@ class ChunkSpread
         return CountAndNot(servers.GetRow(row), m_holders.GetRow(chunk), m_holders.GetRowWords());
     }
 
-    const PortNeighborhoods* m_around; //!< the network
-    BitMatrix m_holders;               //!< [chunk][server]
-    BitMatrix m_covered;               //!< [chunk][server]: near a holder
-    std::vector<uint32_t> m_nHolders;  //!< by chunk
+    const PortNeighborhoods* m_around;
+    BitMatrix m_holders;              //!< [chunk][server]
+    BitMatrix m_covered;              //!< [chunk][server]: near a holder
+    std::vector<uint32_t> m_nHolders; //!< by chunk
 };
 
 } // namespace ns3::allreduce

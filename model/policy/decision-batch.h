@@ -28,46 +28,35 @@ struct DecisionBatch
     torch::Tensor advantage;      //!< by decision
 };
 
-/**
- * @ingroup allreduce
- *
- * @brief The decisions of one head in random order, to be handed out in minibatches.
- */
+/// @ingroup allreduce
+/// The decisions of one head in random order, to be handed out in minibatches.
 class DecisionShuffle
 {
   public:
-    /**
-     * @param episodes the rollouts; must outlive this
-     * @param advantages of their decisions; must outlive this
-     * @param head whose decisions
-     * @param portShare of the choices among many ports that are used
-     * @param seed random seed
-     */
+    /// @param episodes the rollouts; must outlive this
+    /// @param advantages of their decisions; must outlive this @param head whose decisions
+    /// @param portShare of the choices among many ports that are used @param seed random seed
     DecisionShuffle(const std::vector<Episode>& episodes,
                     const AdvantageEstimate& advantages,
                     PolicyHead head,
                     double portShare,
                     uint64_t seed);
 
-    /**
-     * @param index of the minibatch
-     * @param count of minibatches
-     * @return a share of the decisions
-     */
+    /// @param index of the minibatch @param count of minibatches @return a share of the decisions
     DecisionBatch MakeMinibatch(uint32_t index, uint32_t count) const;
 
   private:
     /// Where a decision is.
-    struct Place
+    struct DecisionIndex
     {
         uint32_t episode;  //!< its rollout
         uint32_t decision; //!< its index there
     };
 
-    const std::vector<Episode>& m_episodes; //!< the rollouts
-    const AdvantageEstimate& m_advantages;  //!< of their decisions
-    const PolicyHead m_head;                //!< whose decisions
-    std::vector<Place> m_order;             //!< decisions to be used
+    const std::vector<Episode>& m_episodes;
+    const AdvantageEstimate& m_advantages; //!< of their decisions
+    const PolicyHead m_head;               //!< whose decisions
+    std::vector<DecisionIndex> m_order;    //!< decisions to be used
 };
 
 } // namespace ns3::allreduce

@@ -64,14 +64,12 @@ class MiddlePlanner
     {
     }
 
-    /// Plan from a middle, and keep the plan if it is shorter.
-    /// @param middle the middle @param nRounds hoped for @param seed breaks ties
-    /// @param progress where to say how far it has come
+    /// Plan from a middle, hoping for so many rounds, and keep the plan if it is shorter.
     void Try(PlanMiddle middle, uint32_t nRounds, uint64_t seed, const PlanningProgress& progress)
     {
         m_options.seed = seed;
         m_options.progress = progress.GetPart(0, middle.isSymmetric ? 1 : 0.5);
-        std::vector<PlanningEnvironment::Departure> departures;
+        std::vector<PlanningState::Departure> departures;
         const std::vector<WorkloadList> second = PlanHalf(middle, nRounds, &departures);
         std::vector<WorkloadList> plan;
         if (middle.isSymmetric)
@@ -89,6 +87,27 @@ class MiddlePlanner
             plan = JoinHalves(PlanHalf(Mirror(middle), nRounds, nullptr), second, none);
         }
         Keep(std::move(plan));
+    }
+
+    /// Try plans that are not the policies', where that is quick.
+    void TryForestAndRings(uint64_t seed, const PlanningProgress& progress)
+    {
+        const std::size_t nTransfers = m_roots.size() * m_topology.GetNServers();
+        if (nTransfers <= MOST_TRANSFERS_FOREST && IsWorthwhile(m_bound))
+        {
+            const uint32_t nForests =
+                std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
+            Keep(PlanForest(m_topology, m_roots, seed, nForests, progress));
+        }
+        const bool hasRing = nTransfers <= MOST_TRANSFERS_RING && ComputeMeanPorts(m_topology) == 1;
+        for (const bool isAware : {true, false})
+        {
+            if (hasRing && IsWorthwhile(m_bound))
+            {
+                const Ring ring = isAware ? FindRing(m_topology, seed) : ListServers(m_topology);
+                KeepAsItIs(PlanRing(AllReduceState(m_topology, m_roots), ring));
+            }
+        }
     }
 
     /// Choose less strictly from now on, in every other try. @param i the number of the try
@@ -114,7 +133,7 @@ class MiddlePlanner
     uint32_t CountRoundsNeeded(const PlanMiddle& middle) const
     {
         const PlanningProblem problem = MakeHalf(m_topology, m_roots, middle, 0, m_prices);
-        return PlanningEnvironment(problem).GetRoundsNeeded();
+        return PlanningEnvironment(problem).GetState().CountRoundsNeeded();
     }
 
     std::vector<WorkloadList>& GetBest()
@@ -152,10 +171,9 @@ class MiddlePlanner
 
   private:
     /// @param [out] departures servers that left cores; if null, none may
-    std::vector<WorkloadList> PlanHalf(
-        const PlanMiddle& middle,
-        uint32_t nRounds,
-        std::vector<PlanningEnvironment::Departure>* departures) const
+    std::vector<WorkloadList> PlanHalf(const PlanMiddle& middle,
+                                       uint32_t nRounds,
+                                       std::vector<PlanningState::Departure>* departures) const
     {
         PlanningProblem problem =
             MakeHalf(m_topology, m_roots, middle, (nRounds + 1) / 2, m_prices);
@@ -168,20 +186,20 @@ class MiddlePlanner
         std::vector<WorkloadList> rounds = RunRollout(environment, m_weights, m_options);
         if (departures)
         {
-            *departures = environment.GetDepartures();
+            *departures = environment.GetState().departures;
         }
         return rounds;
     }
 
-    const Topology& m_topology;         //!< the network
+    const Topology& m_topology;
     const std::vector<NodeId>& m_roots; //!< by chunk
-    const PolicyWeights& m_weights;     //!< of the policies
-    RolloutOptions m_options;           //!< how to choose
-    const RolloutMode m_mode;           //!< how to choose at first
-    uint32_t m_nEndings{1};             //!< tried for each half
-    const PriceBound& m_prices;         //!< of the network
-    const uint32_t m_bound;             //!< no plan has fewer rounds
-    std::vector<WorkloadList> m_best;   //!< the shortest plan so far
+    const PolicyWeights& m_weights;
+    RolloutOptions m_options;
+    const RolloutMode m_mode;         //!< how to choose at first
+    uint32_t m_nEndings{1};           //!< tried for each half
+    const PriceBound& m_prices;       //!< of the network
+    const uint32_t m_bound;           //!< no plan has fewer rounds
+    std::vector<WorkloadList> m_best; //!< the shortest plan so far
 };
 
 } // namespace
@@ -234,25 +252,7 @@ PlanFromMiddle(const Topology& topology,
     {
         planner.Try(bare, leastOfBare, options.seed, progress.GetPart("try", nTries, nSteps));
     }
-    if (hasForest && planner.IsWorthwhile(bound))
-    {
-        const uint32_t nForests =
-            std::clamp<std::size_t>(MOST_TRANSFERS_FORESTS / nTransfers, 1, MOST_FORESTS);
-        planner.Keep(PlanForest(topology,
-                                roots,
-                                options.seed,
-                                nForests,
-                                progress.GetPart("try", nSteps - 1, nSteps)));
-    }
-    const bool hasRing = nTransfers <= MOST_TRANSFERS_RING && ComputeMeanPorts(topology) == 1;
-    for (const bool isAware : {true, false})
-    {
-        if (hasRing && planner.IsWorthwhile(bound))
-        {
-            const Ring ring = isAware ? FindRing(topology, options.seed) : ListServers(topology);
-            planner.KeepAsItIs(PlanRing(AllReduceState(topology, roots), ring));
-        }
-    }
+    planner.TryForestAndRings(options.seed, progress.GetPart("try", nSteps - 1, nSteps));
     return ShortenBySearch(topology,
                            roots,
                            std::move(planner.GetBest()),
@@ -263,9 +263,9 @@ PlanFromMiddle(const Topology& topology,
 }
 
 std::vector<WorkloadList>
-PlanRestByPolicies(const AllReduceState& state,
-                   const PolicyWeights& weights,
-                   const RolloutOptions& options)
+PlanRemainderByPolicies(const AllReduceState& state,
+                        const PolicyWeights& weights,
+                        const RolloutOptions& options)
 {
     const auto plan = [&](const PlanningProblem& problem) {
         PlanningEnvironment environment(problem);

@@ -29,7 +29,7 @@ namespace ns3::allreduce
 NS_LOG_COMPONENT_DEFINE("AllReduceHrlScheduler");
 NS_OBJECT_ENSURE_REGISTERED(HrlScheduler);
 
-struct HrlScheduler::Guide
+struct HrlScheduler::OnlineSetup
 {
     PlanOutline outline;    //!< of a plan
     RolloutOptions options; //!< how to choose
@@ -85,7 +85,7 @@ void
 HrlScheduler::SetScorer(Scorer scorer)
 {
     m_scorer = std::move(scorer);
-    m_wholeKey.reset();
+    m_firstKey.reset();
 }
 
 void
@@ -112,38 +112,39 @@ HrlScheduler::NextRound(const AllReduceState& state)
         FailInput("hrl chooses rounds one by one for AllReduces of all servers, expected no other "
                   "collective and no groups with Online");
     }
-    UpdateGuide(state);
-    return ChooseRound(state, m_guide->outline, *m_weights, m_guide->options);
+    UpdateOnlineSetup(state);
+    return ChooseRound(state, m_setup->outline, *m_weights, m_setup->options);
 }
 
-std::shared_ptr<const HrlScheduler::Guide>
-HrlScheduler::MakeGuide(const AllReduceState& state, const std::vector<WorkloadList>& plan) const
+std::shared_ptr<const HrlScheduler::OnlineSetup>
+HrlScheduler::MakeOnlineSetup(const AllReduceState& state,
+                              const std::vector<WorkloadList>& plan) const
 {
     PlanOutline outline = MakeOutline(state, plan);
     RolloutOptions options = Rehearse(state, outline, *m_weights, MakeRolloutOptions(0));
-    return std::make_shared<const Guide>(Guide{std::move(outline), std::move(options)});
+    return std::make_shared<const OnlineSetup>(OnlineSetup{std::move(outline), std::move(options)});
 }
 
 void
-HrlScheduler::UpdateGuide(const AllReduceState& state)
+HrlScheduler::UpdateOnlineSetup(const AllReduceState& state)
 {
     LoadWeights();
     if (!state.IsFresh())
     {
-        if (!m_guide || !IsUsable(m_guide->outline, state))
+        if (!m_setup || !IsUsable(m_setup->outline, state))
         {
             NS_LOG_INFO("online: the flow-trees cannot be used any more, others are made");
-            m_guide = MakeGuide(state, PlanRest(state));
+            m_setup = MakeOnlineSetup(state, PlanRest(state));
         }
         return;
     }
     PlanKey key = MakePlanKey(*this, state);
-    if (!m_wholeKey || !(*m_wholeKey == key))
+    if (!m_firstKey || !(*m_firstKey == key))
     {
-        m_whole = MakeGuide(state, PlanAll(state));
-        m_wholeKey = std::make_shared<const PlanKey>(std::move(key));
+        m_firstSetup = MakeOnlineSetup(state, PlanAll(state));
+        m_firstKey = std::make_shared<const PlanKey>(std::move(key));
     }
-    m_guide = m_whole;
+    m_setup = m_firstSetup;
 }
 
 std::vector<WorkloadList>
@@ -201,7 +202,7 @@ HrlScheduler::PlanRest(const AllReduceState& state)
         return {};
     }
     return FindShortest([&](const RolloutOptions& options) {
-        return PlanRestByPolicies(state, *m_weights, options);
+        return PlanRemainderByPolicies(state, *m_weights, options);
     });
 }
 

@@ -22,7 +22,6 @@ enum class PolicyHead : uint8_t;
 
 /**
  * @ingroup allreduce
- *
  * @brief Plans with the two learned policies: in each round the upper one selects flow-trees, the
  * lower one schedules their workloads.
  *
@@ -45,16 +44,13 @@ class HrlScheduler : public PlannedScheduler
     using Scorer =
         std::function<void(PolicyHead head, const float* rows, uint32_t nRows, float* scores)>;
 
-    /**
-     * Let any model decide in the place of the policies' networks.
-     *
-     * @param scorer scores the choices; called from several threads at once if Samples is above 1
-     */
+    /// Let any model decide in the place of the policies' networks.
+    /// @param scorer scores the choices; called from several threads at once if Samples is above 1
     void SetScorer(Scorer scorer);
 
   private:
     /// What rounds are chosen by, online.
-    struct Guide;
+    struct OnlineSetup;
 
     std::vector<WorkloadList> PlanAll(const AllReduceState& state) override;
     std::vector<WorkloadList> PlanRest(const AllReduceState& state) override;
@@ -67,25 +63,25 @@ class HrlScheduler : public PlannedScheduler
     /// @return how a sample chooses @param sample its number
     RolloutOptions MakeRolloutOptions(uint32_t sample) const;
     /// @return what to go by @param state where to begin @param plan of what is left from there
-    std::shared_ptr<const Guide> MakeGuide(const AllReduceState& state,
-                                           const std::vector<WorkloadList>& plan) const;
+    std::shared_ptr<const OnlineSetup> MakeOnlineSetup(const AllReduceState& state,
+                                                       const std::vector<WorkloadList>& plan) const;
     /// Outline what is left, if the present outline does not fit. @param state where to go on
-    void UpdateGuide(const AllReduceState& state);
+    void UpdateOnlineSetup(const AllReduceState& state);
     /// Reads the checkpoint, unless that has been done.
     void LoadWeights();
 
-    std::string m_checkpoint;                       //!< the attribute Checkpoint
-    uint32_t m_samples{1};                          //!< the attribute Samples
-    uint32_t m_middles{1};                          //!< the attribute Middles
-    uint64_t m_searchEffort{0};                     //!< the attribute SearchEffort
-    bool m_usesUpper{true};                         //!< the attribute Upper
-    bool m_isOnline{false};                         //!< the attribute Online
-    std::shared_ptr<const PlanKey> m_wholeKey;      //!< what m_whole was made for
-    std::shared_ptr<const Guide> m_whole;           //!< online: from an AllReduce's beginning
-    std::shared_ptr<const Guide> m_guide;           //!< online: of the present AllReduce
-    Scorer m_scorer;                                //!< see SetScorer
-    std::string m_loaded;                           //!< where m_weights are from
-    std::shared_ptr<const PolicyWeights> m_weights; //!< of the policies
+    std::string m_checkpoint;
+    uint32_t m_samples{1};
+    uint32_t m_middles{1};
+    uint64_t m_searchEffort{0};
+    bool m_usesUpper{true};
+    bool m_isOnline{false};
+    std::shared_ptr<const PlanKey> m_firstKey;       //!< what m_firstSetup was made for
+    std::shared_ptr<const OnlineSetup> m_firstSetup; //!< online: from an AllReduce's beginning
+    std::shared_ptr<const OnlineSetup> m_setup;      //!< online: of the present AllReduce
+    Scorer m_scorer;
+    std::string m_loaded; //!< where m_weights are from
+    std::shared_ptr<const PolicyWeights> m_weights;
 };
 
 } // namespace ns3::allreduce

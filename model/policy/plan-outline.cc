@@ -25,9 +25,9 @@ ListHolders(const AllReduceState& state, ChunkId chunk)
     return holders;
 }
 
-/// @return what is left of a flow-tree: the ways from partial sums to the root
+/// @return what is left of a flow-tree: the paths from partial sums to the root
 std::vector<NodeId>
-KeepWays(const AllReduceState& state, ChunkId chunk, const std::vector<NodeId>& parents)
+KeepPaths(const AllReduceState& state, ChunkId chunk, const std::vector<NodeId>& parents)
 {
     const NodeId root = state.GetRoots()[chunk];
     std::vector<NodeId> kept(parents.size(), NO_SERVER);
@@ -113,7 +113,7 @@ MakeForward(const AllReduceState& state, const PlanOutline& outline)
         problem.isOpen.push_back(!state.IsFinal(chunk));
         problem.parents.push_back(state.IsFinal(chunk)
                                       ? ListHolders(state, chunk)
-                                      : KeepWays(state, chunk, outline.parents[chunk]));
+                                      : KeepPaths(state, chunk, outline.parents[chunk]));
     }
     problem.due = outline.due;
     problem.nRoundsDone = state.GetRound();

@@ -20,11 +20,13 @@ namespace ns3::allreduce
 
 /**
  * @ingroup allreduce
- *
  * @brief What the two policies plan: an AllReduce from some state on to its end.
  *
- * A chunk is final, and some servers hold it, or open: then its partial sums lie on a tree and go
- * up along it. The final sum of an open chunk appears at its root when all of them are there.
+ * A chunk is *final* if its sum is complete and some servers hold it. It is *open* if there are
+ * partial sums yet: they lie on a tree and go up along it, until the sum is complete at the root.
+ * The *core* of a chunk are the servers that hold its sum, or that have a partial sum of it, when
+ * planning begins. Two chunks with the same root and core, one open and one final, are *partners*
+ * if the plan of one is the mirror image of the other's (see PlanMiddle).
  */
 struct PlanningProblem
 {
@@ -35,9 +37,8 @@ struct PlanningProblem
     /// By chunk and server. Final: the holders have an entry other than NO_SERVER. Open: where a
     /// server sends its partial sum, the root's own is the root, NO_SERVER if it has none.
     std::vector<std::vector<NodeId>> parents;
-    /// By chunk: an open one and a final one, the mirror image of each other (see PlanMiddle), or
-    /// NO_CHUNK. A server that holds the final one may then instead receive it, as long as it has
-    /// not sent either of them: it then has no partial sum of the open one.
+    /// By chunk: its partner, or NO_CHUNK. A server in the core of partners may leave it, as long
+    /// as it has sent neither: it receives the final one and then has no part in the open one.
     std::vector<ChunkId> partners;
     /// Likewise for final chunks without a partner, if the other half is planned after this one.
     bool mayCoresShrink{false};
@@ -58,38 +59,23 @@ struct PlanningProblem
     }
 };
 
-/**
- * @ingroup allreduce
- *
- * Fill in the prices of the problem's network.
- *
- * @param [in,out] problem the problem
- * @param bound the prices; finding them takes long, so do it once for a network
- */
+/// @ingroup allreduce
+/// Fill in the prices of the problem's network. @param [in,out] problem the problem
+/// @param bound the prices; finding them takes long, so do it once for a network
 void SetPrices(PlanningProblem& problem, const PriceBound& bound);
 
-/**
- * @ingroup allreduce
- *
- * @param topology the network; must outlive the problem
- * @param roots by chunk: its root
- * @param middle the middle of a plan
- * @param nRounds rounds that the half is hoped to take
- * @param prices of the network
- * @return the second half
- */
+/// @ingroup allreduce
+/// @param topology the network; must outlive the problem @param roots by chunk: its root
+/// @param middle the middle of a plan @param nRounds rounds that the half is hoped to take
+/// @param prices of the network @return the second half
 PlanningProblem MakeHalf(const Topology& topology,
                          const std::vector<NodeId>& roots,
                          const PlanMiddle& middle,
                          uint32_t nRounds,
                          const PriceBound& prices);
 
-/**
- * @ingroup allreduce
- *
- * @param broadcast who holds which chunks and who wants them
- * @return the same for the policies
- */
+/// @ingroup allreduce
+/// @param broadcast who holds which chunks and who wants them @return the same for the policies
 PlanningProblem MakeBroadcast(const BroadcastProblem& broadcast);
 
 } // namespace ns3::allreduce

@@ -37,10 +37,8 @@ namespace
 const char* const FORMAT = "allreduce-policy";
 constexpr int VERSION = 2;
 
-/**
- * @return where the policies are if the library has been installed anywhere: share/ is beside lib/
- * or, as on Debian, beside lib/x86_64-linux-gnu/; empty if there is no such folder
- */
+/// @return where the policies are if the library has been installed anywhere: share/ is beside lib/
+/// or, as on Debian, beside lib/x86_64-linux-gnu/; empty if there is no such folder
 std::string
 FindInstalledPolicies()
 {
@@ -112,13 +110,11 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
     {
         FailInput("policy ", path, ": no network \"", name, "\"");
     }
+    const std::string what = "policy " + path + ": network \"" + name + "\"";
     if ((*part)["features"] != nlohmann::json(features))
     {
-        FailInput("policy ",
-                  path,
-                  ": network \"",
-                  name,
-                  "\" has another layout of features than this module: ",
+        FailInput(what,
+                  " has another layout of features than this module: ",
                   DescribeDifference((*part)["features"], features),
                   "; train it anew with allreduce-train");
     }
@@ -126,25 +122,15 @@ ReadHead(const nlohmann::json& json, PolicyHead head, const std::string& path)
     const auto& values = (*part)["weights"];
     if (!values.is_array() || values.size() != weights.values.size())
     {
-        FailInput("policy ",
-                  path,
-                  ": network \"",
-                  name,
-                  "\" has ",
-                  values.size(),
-                  " weights, expected ",
-                  weights.values.size());
+        FailInput(what, " has ", values.size(), " weights, expected ", weights.values.size());
     }
     for (std::size_t i = 0; i < values.size(); ++i)
     {
         if (!values[i].is_number() ||
             !(std::abs(values[i].get<double>()) <= std::numeric_limits<float>::max()))
         {
-            FailInput("policy ",
-                      path,
-                      ": network \"",
-                      name,
-                      "\", weight ",
+            FailInput(what,
+                      ", weight ",
                       i,
                       " is ",
                       Shorten(values[i]),
@@ -248,13 +234,9 @@ FindShippedCheckpoint()
             return folder + name;
         }
     }
-    FailInput("policy: neither ",
-              ALLREDUCE_SOURCE_POLICIES,
-              name,
-              " nor ",
-              ALLREDUCE_INSTALLED_POLICIES,
-              name,
-              " is there; name one with the attribute Checkpoint or with ALLREDUCE_POLICY");
+    FailInput("policy: neither " ALLREDUCE_SOURCE_POLICIES
+              "/hrl.json nor " ALLREDUCE_INSTALLED_POLICIES "/hrl.json is there; "
+              "name one with the attribute Checkpoint or with ALLREDUCE_POLICY");
 }
 
 } // namespace ns3::allreduce

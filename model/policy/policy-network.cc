@@ -57,6 +57,38 @@ PerceptronImpl::forward(const torch::Tensor& rows)
     return m_last(torch::leaky_relu(m_second(hidden), PerceptronWeights::LEAK)).squeeze(-1);
 }
 
+std::size_t
+PerceptronImpl::CountWeights() const
+{
+    return PerceptronWeights::CountValues(m_first->weight.size(1));
+}
+
+double*
+PerceptronImpl::WriteGradient(const torch::Tensor& loss, double* row) const
+{
+    for (const torch::Tensor& gradient : torch::autograd::grad({loss}, parameters()))
+    {
+        const torch::Tensor flat = gradient.contiguous();
+        row = std::copy_n(flat.data_ptr<float>(), flat.numel(), row);
+    }
+    return row;
+}
+
+void
+PerceptronImpl::SetGradient(const double* gradient, double factor)
+{
+    for (torch::Tensor& parameter : parameters())
+    {
+        torch::Tensor own = torch::empty_like(parameter);
+        float* values = own.data_ptr<float>();
+        for (int64_t i = 0; i < own.numel(); ++i)
+        {
+            values[i] = *gradient++ * factor;
+        }
+        parameter.mutable_grad() = own;
+    }
+}
+
 PerceptronWeights
 PerceptronImpl::Export() const
 {

@@ -14,7 +14,6 @@ namespace ns3::allreduce
 
 /**
  * @ingroup allreduce
- *
  * @brief One of the policies' networks in LibTorch: what PerceptronWeights computes, with
  * gradients.
  *
@@ -26,11 +25,18 @@ class PerceptronImpl : public torch::nn::Module
     /// @param nInputs number of features
     explicit PerceptronImpl(int64_t nInputs);
 
-    /**
-     * @param rows [row][feature]
-     * @return the output for each row
-     */
+    /// @param rows [row][feature] @return the output for each row
     torch::Tensor forward(const torch::Tensor& rows);
+
+    /// @return the number of weights
+    std::size_t CountWeights() const;
+
+    /// Compute a gradient, without setting it. @param loss of what forward returned
+    /// @param [out] row the gradient @return what comes after it
+    double* WriteGradient(const torch::Tensor& loss, double* row) const;
+
+    /// @param gradient what WriteGradient wrote, or a sum of such @param factor multiplies it
+    void SetGradient(const double* gradient, double factor);
 
     /// @return the weights in plain memory
     PerceptronWeights Export() const;

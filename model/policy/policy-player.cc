@@ -6,9 +6,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ns3::allreduce
 {
+
+namespace
+{
+
+constexpr uint32_t SOON = 8; //!< rounds within which a sum must be due for its tree to be selected
+
+/// A fixed rule in place of the upper policy: trees whose sums are due soon; if that is not known,
+/// final trees and the open ones with the fewest partial sums left.
+void
+SelectByRule(const PlanningEnvironment& environment, std::vector<bool>& selected)
+{
+    const PlanningState& state = environment.GetState();
+    const std::vector<ChunkId>& trees = environment.GetSelectableTrees();
+    uint32_t fewest = std::numeric_limits<uint32_t>::max();
+    for (const ChunkId chunk : trees)
+    {
+        const uint32_t nLeft = state.trees.CountLeft(chunk);
+        fewest = nLeft > 0 ? std::min(fewest, nLeft) : fewest;
+    }
+    std::transform(trees.begin(), trees.end(), selected.begin(), [&](ChunkId chunk) {
+        return state.problem.due.empty() ? state.trees.CountLeft(chunk) <= fewest
+                                         : state.problem.due[chunk] <= state.round + SOON;
+    });
+}
+
+} // namespace
 
 PolicyPlayer::PolicyPlayer(RoundSteps& steps,
                            const PolicyWeights& weights,
@@ -24,8 +51,8 @@ PolicyPlayer::PolicyPlayer(RoundSteps& steps,
       m_episode(episode),
       m_random(options.seed),
       m_nPortFeatures(weights.Get(PolicyHead::PORT).nInputs),
-      m_portRows(m_environment.GetNPorts() * m_nPortFeatures, 0),
-      m_portScores(m_environment.GetNPorts(), 0)
+      m_portRows(m_environment.GetState().network->ports.size() * m_nPortFeatures, 0),
+      m_portScores(m_environment.GetState().network->ports.size(), 0)
 {
 }
 
@@ -78,7 +105,7 @@ PolicyPlayer::SelectTrees()
     {
         if (m_options.upper == UpperMode::RULE)
         {
-            m_environment.SelectByRule(selected);
+            SelectByRule(m_environment, selected);
         }
         else
         {
@@ -263,9 +290,9 @@ PolicyPlayer::Sample(PolicyHead head, uint32_t nRows)
         score = std::exp((score - highest) / m_options.temperature);
         sum += score;
     }
-    double rest = DrawUnit() * sum;
+    double remainder = DrawUnit() * sum;
     uint32_t choice = 0;
-    while (choice + 1 < nRows && (rest -= m_scores[choice]) >= 0)
+    while (choice + 1 < nRows && (remainder -= m_scores[choice]) >= 0)
     {
         ++choice;
     }
@@ -288,8 +315,13 @@ PolicyPlayer::Record(PolicyHead head,
 {
     const std::size_t nFeatures = m_weights.Get(head).nInputs;
     std::vector<float>& rows = m_episode->rows[static_cast<std::size_t>(head)];
-    m_episode->decisions.push_back(
-        {head, nRows, choice, m_environment.GetRound() - 1, rows.size() / nFeatures, logP, 0});
+    m_episode->decisions.push_back({head,
+                                    nRows,
+                                    choice,
+                                    m_environment.GetState().round - 1,
+                                    rows.size() / nFeatures,
+                                    logP,
+                                    0});
     const auto first = m_rows.begin() + firstRow * nFeatures;
     rows.insert(rows.end(), first, first + nRows * nFeatures);
 }

@@ -14,7 +14,6 @@ namespace ns3::allreduce
 
 /**
  * @ingroup allreduce
- *
  * Weights that follow a rule of thumb: serve the neediest servers first, send partial sums before
  * final ones, and what few have before what many have. Training begins with it, because from random
  * weights it takes hundreds of iterations to find it.

@@ -44,37 +44,37 @@ class Rollout
     std::vector<WorkloadList> Run(std::size_t mostRounds = std::numeric_limits<std::size_t>::max())
     {
         std::vector<WorkloadList> plan;
-        const uint32_t needed = m_environment.GetRoundsNeeded();
-        const double nTransfers = m_environment.GetNTransfersLeft();
-        PlanningEnvironment::RoundOutcome before{needed, static_cast<double>(needed), 0};
+        const uint32_t needed = m_environment.GetState().CountRoundsNeeded();
+        const double nTransfers = m_environment.GetState().nTransfersLeft;
+        RoundOutcome before{needed, static_cast<double>(needed), 0};
         if (m_episode)
         {
             *m_episode = {};
             m_episode->nRoundsNeeded = needed;
         }
-        while (m_environment.GetNTransfersLeft() > 0 && plan.size() < mostRounds)
+        while (m_environment.GetState().nTransfersLeft > 0 && plan.size() < mostRounds)
         {
             if (m_options.mostRounds > 0 && plan.size() == m_options.mostRounds)
             {
-                NoteEnd(plan.size());
+                RecordEnd(plan.size());
                 return {};
             }
-            PlanningEnvironment::RoundOutcome after{};
+            RoundOutcome after{};
             plan.push_back(MakeRound(after));
             if (m_episode)
             {
                 m_episode->rewards.push_back(RewardRound(before, after, m_rewards));
             }
             before = after;
-            m_options.progress.ShowRound(m_environment.GetRound(),
-                                         1 - m_environment.GetNTransfersLeft() / nTransfers);
+            m_options.progress.ShowRound(m_environment.GetState().round,
+                                         1 - m_environment.GetState().nTransfersLeft / nTransfers);
         }
-        NoteEnd(plan.size());
+        RecordEnd(plan.size());
         return plan;
     }
 
     /// @return the next round @param [out] outcome what became of it
-    WorkloadList MakeRound(PlanningEnvironment::RoundOutcome& outcome)
+    WorkloadList MakeRound(RoundOutcome& outcome)
     {
         m_steps.Begin();
         while (m_steps.GetStage() != RoundSteps::Stage::END)
@@ -85,7 +85,7 @@ class Rollout
     }
 
   private:
-    void NoteEnd(std::size_t nRounds)
+    void RecordEnd(std::size_t nRounds)
     {
         if (m_episode)
         {
@@ -94,20 +94,18 @@ class Rollout
         }
     }
 
-    PlanningEnvironment& m_environment; //!< what is planned
-    RoundSteps m_steps;                 //!< the decisions that are due
-    PolicyPlayer m_player;              //!< makes them
-    const RolloutOptions& m_options;    //!< how to choose
-    const RewardWeights& m_rewards;     //!< what rounds earn
-    Episode* m_episode;                 //!< what training needs to know
+    PlanningEnvironment& m_environment;
+    RoundSteps m_steps; //!< the decisions that are due
+    PolicyPlayer m_player;
+    const RolloutOptions& m_options;
+    const RewardWeights& m_rewards;
+    Episode* m_episode;
 };
 
 } // namespace
 
 double
-RewardRound(const PlanningEnvironment::RoundOutcome& before,
-            const PlanningEnvironment::RoundOutcome& after,
-            const RewardWeights& weights)
+RewardRound(const RoundOutcome& before, const RoundOutcome& after, const RewardWeights& weights)
 {
     const double lost = static_cast<double>(after.roundsNeeded) - before.roundsNeeded;
     const double lostMean = after.meanRoundsNeeded - before.meanRoundsNeeded;
@@ -131,7 +129,7 @@ RunRound(PlanningEnvironment& environment,
          const RolloutOptions& options)
 {
     const RewardWeights rewards;
-    PlanningEnvironment::RoundOutcome outcome{};
+    RoundOutcome outcome{};
     return Rollout(environment, weights, options, rewards, nullptr).MakeRound(outcome);
 }
 
@@ -142,10 +140,10 @@ RunRolloutWithEndings(const PlanningProblem& problem,
                       uint32_t nEndings)
 {
     PlanningEnvironment paused(problem);
-    const uint32_t needed = paused.GetRoundsNeeded();
+    const uint32_t needed = paused.GetState().CountRoundsNeeded();
     std::vector<WorkloadList> plan =
         Rollout(paused, weights, options, {}, nullptr).Run(needed - needed / ENDING_SHARE);
-    if (paused.GetRoundsNeeded() > needed)
+    if (paused.GetState().CountRoundsNeeded() > needed)
     {
         nEndings = 1; // no ending makes up for that
     }

@@ -34,16 +34,13 @@ enum class UpperMode
 {
     POLICY, //!< those that the upper policy selects
     ALL,    //!< all trees at once
-    RULE    //!< those of the best fixed rule that is known (PlanningEnvironment::SelectByRule)
+    RULE    //!< those of the best fixed rule that is known (see policy-player.cc)
 };
 
-/**
- * @ingroup allreduce
- *
- * Scores choices in place of the policies' own networks, so that any model can decide: who asks,
- * the rows of features (see GetPolicyFeatures), how many there are, and where a score for each
- * goes.
- */
+/// @ingroup allreduce
+/// Scores choices in place of the policies' own networks, so that any model can decide: who asks,
+/// the rows of features (see GetPolicyFeatures), how many there are, and where a score for each
+/// goes.
 using RowScorer =
     std::function<void(PolicyHead head, const float* rows, uint32_t nRows, float* scores)>;
 
@@ -70,16 +67,11 @@ struct RewardWeights
     double lostOption{0.1};    //!< for each port that a pick leaves without options
 };
 
-/**
- * @ingroup allreduce
- *
- * @param before what became of the round before
- * @param after what became of a round
- * @param weights how it is rewarded
- * @return its reward
- */
-double RewardRound(const PlanningEnvironment::RoundOutcome& before,
-                   const PlanningEnvironment::RoundOutcome& after,
+/// @ingroup allreduce
+/// @param before the outcome of the round before @param after the outcome of the round
+/// @param weights of the parts of the reward @return the reward of the round
+double RewardRound(const RoundOutcome& before,
+                   const RoundOutcome& after,
                    const RewardWeights& weights);
 
 /// @ingroup allreduce
@@ -107,51 +99,30 @@ struct Episode
     double selectedShare{0};                             //!< of trees that were selected
 };
 
-/**
- * @ingroup allreduce
- *
- * Plan with the two policies.
- *
- * @param environment what to plan; at its beginning
- * @param weights of the policies
- * @param options how to choose
- * @param rewards how rounds are rewarded, if it is recorded
- * @param [out] episode what training needs to know; may be null
- * @return the plan; empty if it was given up
- * @throws InputError if some server cannot be reached
- */
+/// @ingroup allreduce
+/// Plan with the two policies.
+/// @param environment what to plan; at its beginning @param weights of the policies
+/// @param options how to choose @param rewards how rounds are rewarded, if it is recorded
+/// @param [out] episode what training needs to know; may be null
+/// @return the plan; empty if it was given up @throws InputError if some server cannot be reached
 std::vector<WorkloadList> RunRollout(PlanningEnvironment& environment,
                                      const PolicyWeights& weights,
                                      const RolloutOptions& options,
                                      const RewardWeights& rewards = {},
                                      Episode* episode = nullptr);
 
-/**
- * @ingroup allreduce
- *
- * Choose one round with the two policies.
- *
- * @param environment what is left; some transfer is
- * @param weights of the policies
- * @param options how to choose
- * @return the round
- * @throws InputError if nothing can be sent
- */
+/// @ingroup allreduce
+/// Choose one round with the two policies.
+/// @param environment what is left; some transfer is @param weights of the policies
+/// @param options how to choose @return the round @throws InputError if nothing can be sent
 WorkloadList RunRound(PlanningEnvironment& environment,
                       const PolicyWeights& weights,
                       const RolloutOptions& options);
 
-/**
- * @ingroup allreduce
- *
- * Plan to the end, with ties broken in the best way that several tries at the last rounds find.
- *
- * @param problem what to plan
- * @param weights of the policies
- * @param options how to choose
- * @param nEndings how many endings are tried, until one is as short as possible
- * @return the rounds
- */
+/// @ingroup allreduce
+/// Plan to the end, with ties broken in the best way that several tries at the last rounds find.
+/// @param problem what to plan @param weights of the policies @param options how to choose
+/// @param nEndings how many endings are tried, until one is as short as possible @return the rounds
 std::vector<WorkloadList> RunRolloutWithEndings(const PlanningProblem& problem,
                                                 const PolicyWeights& weights,
                                                 const RolloutOptions& options,

@@ -174,15 +174,4 @@ PolicyWeights::AreFinite() const
     });
 }
 
-std::size_t
-PolicyWeights::CountValues() const
-{
-    std::size_t count = 0;
-    for (const PerceptronWeights& head : heads)
-    {
-        count += head.values.size();
-    }
-    return count;
-}
-
 } // namespace ns3::allreduce

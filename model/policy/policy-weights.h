@@ -16,7 +16,6 @@ namespace ns3::allreduce
 
 /**
  * @ingroup allreduce
- *
  * @brief A perceptron with two hidden layers and one output, in plain memory.
  *
  * Small batches, of which planning makes millions, run several times faster here than in LibTorch,
@@ -33,17 +32,11 @@ struct PerceptronWeights
     /// @param inputs number of features
     explicit PerceptronWeights(uint32_t inputs = 0);
 
-    /**
-     * @param inputs number of features
-     * @return how many values a perceptron has
-     */
+    /// @param inputs number of features @return how many values a perceptron has
     static std::size_t CountValues(uint32_t inputs);
 
-    /**
-     * @param rows features, one row after another
-     * @param nRows number of rows
-     * @param [out] scores the output for each row
-     */
+    /// @param rows features, one row after another @param nRows number of rows
+    /// @param [out] scores the output for each row
     void Score(const float* rows, uint32_t nRows, float* scores) const;
 };
 
@@ -56,19 +49,12 @@ struct PolicyWeights
     /// Weights that are all zero.
     PolicyWeights();
 
-    /**
-     * Weights as training begins with: random, the last layers small, so that all choices begin
-     * alike, and most trees selected, because a policy that selects none learns nothing.
-     *
-     * @param seed random seed
-     * @return the weights
-     */
+    /// Weights as training begins with: random, the last layers small, so that all choices begin
+    /// alike, and most trees selected, because a policy that selects none learns nothing.
+    /// @param seed random seed @return the weights
     static PolicyWeights MakeInitial(uint64_t seed);
 
-    /**
-     * @param head one of the networks
-     * @return its weights
-     */
+    /// @param head one of the networks @return its weights
     const PerceptronWeights& Get(PolicyHead head) const
     {
         return heads[static_cast<std::size_t>(head)];
@@ -82,9 +68,6 @@ struct PolicyWeights
 
     /// @return whether all of them are numbers, neither infinite nor undefined
     bool AreFinite() const;
-
-    /// @return the number of weights
-    std::size_t CountValues() const;
 };
 
 } // namespace ns3::allreduce

@@ -25,17 +25,13 @@ struct InPort
 
 /**
  * @ingroup allreduce
- *
  * @brief The in-ports of a network and which servers lie behind and around them.
  *
  * It depends on the links only and stays the same during a plan.
  */
 struct PortNeighborhoods
 {
-    /**
-     * @param topology the network
-     * @param capacity by directed link: unit flows a round; 0 is down
-     */
+    /// @param topology the network @param capacity by directed link: unit flows a round; 0 is down
     PortNeighborhoods(const Topology& topology, const std::vector<uint32_t>& capacity);
 
     std::vector<InPort> ports;            //!< of server 0, then of server 1, ...

@@ -26,13 +26,13 @@ ReduceTrees::ReduceTrees(const PlanningProblem& problem)
     {
         if (problem.isOpen[chunk])
         {
-            Plant(chunk);
+            AddTree(chunk);
         }
     }
 }
 
 void
-ReduceTrees::Plant(ChunkId chunk)
+ReduceTrees::AddTree(ChunkId chunk)
 {
     const std::vector<NodeId>& parents = m_problem.parents[chunk];
     const NodeId root = m_problem.roots[chunk];
@@ -84,7 +84,7 @@ ReduceTrees::MakeReady(NodeId server, ChunkId chunk)
 }
 
 void
-ReduceTrees::Forget(NodeId server, ChunkId chunk)
+ReduceTrees::RemovePending(NodeId server, ChunkId chunk)
 {
     const NodeId parent = m_problem.parents[chunk][server];
     std::vector<ChunkId>& ready = FindReady(server, parent);
@@ -110,7 +110,7 @@ ReduceTrees::Detach(NodeId server, ChunkId chunk)
 void
 ReduceTrees::Send(NodeId sender, ChunkId chunk)
 {
-    Forget(sender, chunk);
+    RemovePending(sender, chunk);
 }
 
 bool
@@ -123,7 +123,7 @@ ReduceTrees::Arrive(NodeId sender, ChunkId chunk)
 bool
 ReduceTrees::Leave(NodeId server, ChunkId chunk)
 {
-    Forget(server, chunk);
+    RemovePending(server, chunk);
     return Detach(server, chunk);
 }
 

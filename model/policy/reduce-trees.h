@@ -15,12 +15,9 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief What is left to reduce: for each open chunk, the servers that have yet to send their
- * partial sum to their parent, and which of them can do so now.
- */
+/// @ingroup allreduce
+/// What is left to reduce: for each open chunk, the servers that have yet to send their
+/// partial sum to their parent, and which of them can do so now.
 class ReduceTrees
 {
   public:
@@ -91,22 +88,13 @@ class ReduceTrees
     /// chunk
     void Send(NodeId sender, ChunkId chunk);
 
-    /**
-     * What was sent arrives.
-     *
-     * @param sender the server that sent
-     * @param chunk the chunk
-     * @return whether this completes the sum
-     */
+    /// What was sent arrives. @param sender the server that sent @param chunk the chunk
+    /// @return whether this completes the sum
     bool Arrive(NodeId sender, ChunkId chunk);
 
-    /**
-     * A server turns out to have no partial sum, and nobody's but its own was expected from it.
-     *
-     * @param server a server that has yet to send and awaits nothing
-     * @param chunk the chunk
-     * @return whether this completes the sum
-     */
+    /// A server turns out to have no partial sum, and nobody's but its own was expected from it.
+    /// @param server a server that has yet to send and awaits nothing @param chunk the chunk
+    /// @return whether this completes the sum
     bool Leave(NodeId server, ChunkId chunk);
 
   private:
@@ -123,13 +111,13 @@ class ReduceTrees
     };
 
     std::vector<ChunkId>& FindReady(NodeId sender, NodeId receiver);
-    void Plant(ChunkId chunk);
+    void AddTree(ChunkId chunk);
     void MakeReady(NodeId server, ChunkId chunk);
-    void Forget(NodeId server, ChunkId chunk);
+    void RemovePending(NodeId server, ChunkId chunk);
     bool Detach(NodeId server, ChunkId chunk);
 
-    const PlanningProblem& m_problem;              //!< says where partial sums go
-    const uint32_t m_nServers;                     //!< number of servers
+    const PlanningProblem& m_problem; //!< says where partial sums go
+    const uint32_t m_nServers;
     BitMatrix m_isPending;                         //!< [server][chunk]: has yet to send
     BitMatrix m_hasMerged;                         //!< [server][chunk]: somebody's has arrived
     std::vector<uint16_t> m_nAwaited;              //!< by chunk and server

@@ -129,14 +129,14 @@ RegionSupply::AddSides()
 {
     for (const DirectedLinkId link : FindBridges(m_topology, m_capacity))
     {
-        for (const DirectedLinkId way : {link, Reverse(link)})
+        for (const DirectedLinkId direction : {link, Reverse(link)})
         {
-            const NodeId start = m_topology.GetTarget(way);
-            if (m_topology.IsServer(start) || m_topology.IsServer(m_topology.GetSource(way)))
+            const NodeId start = m_topology.GetTarget(direction);
+            if (m_topology.IsServer(start) || m_topology.IsServer(m_topology.GetSource(direction)))
             {
                 continue; // a port of a server, which is a limit anyway
             }
-            AddRegion(FindSide(start, way));
+            AddRegion(FindSide(start, direction));
         }
     }
 }

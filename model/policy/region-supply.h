@@ -18,8 +18,7 @@ namespace ns3::allreduce
 
 /**
  * @ingroup allreduce
- *
- * @brief What regions of a network have and lack, and how much more can come into them than must.
+ * @brief Which chunks the regions of a network hold and lack, and their slack in receiving them.
  *
  * A region is a set of servers that few links lead into: a rack (a switch with the servers that
  * have no other neighbor; any other server is a rack by itself), or what lies on one side of a link
@@ -39,11 +38,8 @@ class RegionSupply
         int64_t roundsAfter;               //!< rounds after this one
     };
 
-    /**
-     * @param topology the network
-     * @param capacity by directed link: unit flows a round; 0 is down
-     * @param nChunks number of chunks
-     */
+    /// @param topology the network @param capacity by directed link: unit flows a round; 0 is down
+    /// @param nChunks number of chunks
     RegionSupply(const Topology& topology, const std::vector<uint32_t>& capacity, uint32_t nChunks);
 
     /// A server has a chunk, or soon will. @param server the server @param chunk the chunk
@@ -53,28 +49,17 @@ class RegionSupply
     /// @param server the server @param chunk the chunk
     void Want(NodeId server, ChunkId chunk);
 
-    /**
-     * @param receiver a server
-     * @param room what the round has left
-     * @return the least slack of its regions: workloads that can come in beyond those that must
-     */
+    /// @param receiver a server @param room what the round has left
+    /// @return the least slack of its regions: workloads that can come in beyond those that must
     int64_t CountSlack(NodeId receiver, const RoomLeft& room) const;
 
-    /**
-     * @param sender a server
-     * @param receiver another
-     * @param room what the round has left
-     * @return the least slack of the regions that a workload from one to the other comes into
-     */
+    /// @param sender a server @param receiver another @param room what the round has left
+    /// @return the least slack of the regions that a workload from one to the other comes into
     int64_t CountSlack(NodeId sender, NodeId receiver, const RoomLeft& room) const;
 
-    /**
-     * @param sender a server
-     * @param receiver another
-     * @param chunk a chunk
-     * @param room what the round has left
-     * @return the least slack of the regions that a workload from one to the other brings it into
-     */
+    /// @param sender a server @param receiver another @param chunk a chunk
+    /// @param room what the round has left
+    /// @return the least slack of the regions that a workload from one to the other brings it into
     int64_t CountSlack(NodeId sender, NodeId receiver, ChunkId chunk, const RoomLeft& room) const;
 
   private:
@@ -97,9 +82,9 @@ class RegionSupply
     template <typename Counts>
     int64_t FindLeast(NodeId receiver, const RoomLeft& room, Counts counts) const;
 
-    const Topology& m_topology;                     //!< the network
-    const std::vector<uint32_t>& m_capacity;        //!< by directed link
-    std::vector<Region> m_regions;                  //!< the regions
+    const Topology& m_topology;
+    const std::vector<uint32_t>& m_capacity; //!< by directed link
+    std::vector<Region> m_regions;
     std::vector<std::vector<uint32_t>> m_regionsOf; //!< by server: the tightest that it is in
     std::vector<std::vector<bool>> m_isInside;      //!< [region][node]
     BitMatrix m_present;                            //!< [region][chunk]: somebody has it

@@ -43,24 +43,6 @@ RoundSteps::CountChoices() const
     return 0;
 }
 
-uint32_t
-RoundSteps::GetPort() const
-{
-    return m_port;
-}
-
-const PlanningEnvironment::Sender&
-RoundSteps::GetSender() const
-{
-    return m_sender;
-}
-
-const std::vector<uint32_t>&
-RoundSteps::GetItems() const
-{
-    return m_items;
-}
-
 void
 RoundSteps::SelectTrees(const std::vector<bool>& selected)
 {
@@ -70,7 +52,7 @@ RoundSteps::SelectTrees(const std::vector<bool>& selected)
 void
 RoundSteps::BeginPicks()
 {
-    GoOn();
+    Advance();
 }
 
 uint32_t
@@ -87,7 +69,7 @@ RoundSteps::Choose(uint32_t choice)
         return 0;
     }
     const uint32_t nLost = m_environment.Pick(m_port, m_sender, m_items[choice], m_round);
-    GoOn();
+    Advance();
     return nLost;
 }
 
@@ -96,7 +78,7 @@ RoundSteps::ChoosePort(uint32_t port)
 {
     if (m_environment.Renew(port))
     {
-        GoOn(); // it may not be the best one any more
+        Advance(); // it may not be the best one any more
         return;
     }
     m_port = port;
@@ -104,7 +86,7 @@ RoundSteps::ChoosePort(uint32_t port)
 }
 
 void
-RoundSteps::ChooseSender(const PlanningEnvironment::Sender& sender)
+RoundSteps::ChooseSender(const PortSender& sender)
 {
     m_sender = sender;
     m_environment.FindItems(m_port, m_sender, MOST_ITEMS, m_items);
@@ -112,21 +94,21 @@ RoundSteps::ChooseSender(const PlanningEnvironment::Sender& sender)
 }
 
 void
-RoundSteps::GoOn()
+RoundSteps::Advance()
 {
     const bool isAnythingOpen = !m_environment.GetOpenPorts().empty() || m_environment.OfferMore();
     m_stage = isAnythingOpen ? Stage::PORT : Stage::END;
 }
 
 WorkloadList
-RoundSteps::End(PlanningEnvironment::RoundOutcome& outcome)
+RoundSteps::End(RoundOutcome& outcome)
 {
     if (m_round.IsEmpty())
     {
         FailInput("round ",
-                  m_environment.GetRound(),
+                  m_environment.GetState().round,
                   ": nothing can be sent over the links that are up, though ",
-                  m_environment.GetNTransfersLeft(),
+                  m_environment.GetState().nTransfersLeft,
                   " transfers are left");
     }
     outcome = m_environment.EndRound();

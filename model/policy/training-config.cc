@@ -34,12 +34,9 @@ constexpr Range POSITIVE{1e-12, 1e9};
 constexpr Range WEIGHT{0, 1e9};
 constexpr Range ANY{0, 1.8e19};
 
-/**
- * The table of keys.
- *
- * @param config a TrainingConfig, const or not
- * @param visit called with the key, its member, its range and what it means
- */
+/// The table of keys.
+/// @param config a TrainingConfig, const or not
+/// @param visit called with the key, its member, its range and what it means
 template <typename Config, typename Visit>
 void
 ForEachKey(Config& config, const Visit& visit)

@@ -15,12 +15,9 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief What is trained on, and how. The table in training-config.cc has a line for each key of
- * the JSON file: its name, its range and what it means; the defaults are here.
- */
+/// @ingroup allreduce
+/// The configuration of a training. The table in training-config.cc has a line for each key of
+/// the JSON file: its name, its range and what it means; the defaults are here.
 struct TrainingConfig
 {
     /// Networks to train on, as likely as they stand here often; * draws another seed.
@@ -78,12 +75,9 @@ struct TrainingConfig
     /// @return the configuration as JSON
     nlohmann::ordered_json ToJson() const;
 
-    /**
-     * @param json some or all of the keys
-     * @param source where it comes from, for messages
-     * @return the configuration; what is left out has its default
-     * @throws InputError that names an unknown key or a value that is not possible
-     */
+    /// @param json some or all of the keys @param source where it comes from, for messages
+    /// @return the configuration; what is left out has its default
+    /// @throws InputError that names an unknown key or a value that is not possible
     static TrainingConfig FromJson(const nlohmann::json& json, const std::string& source);
 
     /// @return a line for each key: name, default, range and meaning

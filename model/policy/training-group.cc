@@ -45,9 +45,9 @@ constexpr auto GRACE = std::chrono::seconds(2); //!< for messages that know more
 
 /// @return "rank 1 of 4"
 std::string
-NameRank(const TrainingPlace& place)
+NameRank(const TrainingProcess& process)
 {
-    return "rank " + std::to_string(place.rank) + " of " + std::to_string(place.size);
+    return "rank " + std::to_string(process.rank) + " of " + std::to_string(process.size);
 }
 
 /// @return what c10d says, in a line: the system's reason if there is one, else all but the place
@@ -69,7 +69,7 @@ Summarize(const std::exception& error)
 /// Do something with c10d. @throws TrainingGroupError in place of what c10d throws
 template <typename Call>
 auto
-Translate(const TrainingPlace& place, const Call& call)
+Translate(const TrainingProcess& process, const Call& call)
 {
     try
     {
@@ -81,33 +81,35 @@ Translate(const TrainingPlace& place, const Call& call)
     }
     catch (const std::exception& error)
     {
-        throw TrainingGroupError(NameRank(place) +
+        throw TrainingGroupError(NameRank(process) +
                                  ": the others cannot be reached: " + Summarize(error));
     }
 }
 
-/// @return the address by which others reach this machine: that of the way to rank 0
+/// @return the address by which others reach this machine: the one on the route to rank 0
 std::string
-FindOwnAddress(const TrainingPlace& place)
+FindOwnAddress(const TrainingProcess& process)
 {
     addrinfo hints{};
     hints.ai_socktype = SOCK_DGRAM;
     addrinfo* found = nullptr;
-    const std::string port = std::to_string(place.port);
-    const int error = getaddrinfo(place.address.c_str(), port.c_str(), &hints, &found);
+    const std::string port = std::to_string(process.port);
+    const int error = getaddrinfo(process.address.c_str(), port.c_str(), &hints, &found);
     if (error != 0)
     {
-        FailInput("MASTER_ADDR ", Quote(place.address), ": ", gai_strerror(error));
+        FailInput("MASTER_ADDR ", Quote(process.address), ": ", gai_strerror(error));
     }
     std::string address;
-    for (const addrinfo* way = found; way && address.empty(); way = way->ai_next)
+    for (const addrinfo* candidate = found; candidate && address.empty();
+         candidate = candidate->ai_next)
     {
         // Nothing is sent: connecting a datagram socket only looks up the route.
-        const int handle = socket(way->ai_family, way->ai_socktype, way->ai_protocol);
+        const int handle =
+            socket(candidate->ai_family, candidate->ai_socktype, candidate->ai_protocol);
         sockaddr_storage own{};
         socklen_t length = sizeof(own);
         char text[NI_MAXHOST];
-        if (handle >= 0 && connect(handle, way->ai_addr, way->ai_addrlen) == 0 &&
+        if (handle >= 0 && connect(handle, candidate->ai_addr, candidate->ai_addrlen) == 0 &&
             getsockname(handle, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
             getnameinfo(reinterpret_cast<sockaddr*>(&own),
                         length,
@@ -124,34 +126,34 @@ FindOwnAddress(const TrainingPlace& place)
     freeaddrinfo(found);
     if (address.empty())
     {
-        FailInput("MASTER_ADDR ", Quote(place.address), ": no way there");
+        FailInput("MASTER_ADDR ", Quote(process.address), ": no way there");
     }
     return address;
 }
 
 StorePointer
-OpenStore(const TrainingPlace& place)
+OpenStore(const TrainingProcess& process)
 {
-    if (!place.file.empty())
+    if (!process.file.empty())
     {
-        return c10::make_intrusive<c10d::FileStore>(place.file, place.size);
+        return c10::make_intrusive<c10d::FileStore>(process.file, process.size);
     }
     c10d::TCPStoreOptions options;
-    options.port = place.port;
+    options.port = process.port;
     options.waitWorkers = false;
-    options.timeout = std::chrono::seconds(place.timeout);
-    if (place.rank > 0)
+    options.timeout = std::chrono::seconds(process.timeout);
+    if (process.rank > 0)
     {
-        return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+        return c10::make_intrusive<c10d::TCPStore>(process.address, options);
     }
     options.isServer = true;
     try
     {
-        return c10::make_intrusive<c10d::TCPStore>(place.address, options);
+        return c10::make_intrusive<c10d::TCPStore>(process.address, options);
     }
     catch (const std::exception& error)
     {
-        FailInput("MASTER_PORT ", place.port, ": rank 0 cannot listen there: ", Summarize(error));
+        FailInput("MASTER_PORT ", process.port, ": rank 0 cannot listen there: ", Summarize(error));
     }
 }
 
@@ -172,9 +174,9 @@ ListMissing(c10d::Store& store, uint32_t size)
 
 /// Say that this process is here.
 void
-SignIn(c10d::Store& store, const TrainingPlace& place)
+SignIn(c10d::Store& store, const TrainingProcess& process)
 {
-    const std::string size = std::to_string(place.size);
+    const std::string size = std::to_string(process.size);
     const std::vector<uint8_t> own(size.begin(), size.end());
     const std::vector<uint8_t> first = store.compareSet("size", {}, own);
     if (first != own)
@@ -184,31 +186,29 @@ SignIn(c10d::Store& store, const TrainingPlace& place)
                   ": another process says ",
                   Quote({first.begin(), first.end()}));
     }
-    if (store.add("here-" + std::to_string(place.rank), 1) > 1)
+    if (store.add("here-" + std::to_string(process.rank), 1) > 1)
     {
-        FailInput("RANK ", place.rank, ": another process has it");
+        FailInput("RANK ", process.rank, ": another process has it");
     }
 }
 
 /// Wait until all have signed in.
 void
-AwaitAll(c10d::Store& store, const TrainingPlace& place, Clock::time_point deadline)
+AwaitAll(c10d::Store& store, const TrainingProcess& process, Clock::time_point deadline)
 {
     for (std::string missing = "?"; !missing.empty(); std::this_thread::sleep_for(POLL_PERIOD))
     {
-        missing = ListMissing(store, place.size);
+        missing = ListMissing(store, process.size);
         if (!missing.empty() && Clock::now() > deadline)
         {
-            throw std::runtime_error("after " + std::to_string(place.timeout) +
+            throw std::runtime_error("after " + std::to_string(process.timeout) +
                                      " s missing: rank " + missing);
         }
     }
 }
 
-/**
- * Do something that c10d may never come back from. Then it is left behind and ends with the
- * process, so that it may use nothing but what it owns.
- */
+/// Do something that c10d may never come back from. Then it is left behind and ends with the
+/// process, so that it may use nothing but what it owns.
 void
 RunUntil(Clock::time_point deadline,
          const std::function<void()>& task,
@@ -244,44 +244,45 @@ RunUntil(Clock::time_point deadline,
 struct TrainingGroup::Impl
 {
     /// Find the others.
-    void Connect(const TrainingPlace& place, Clock::time_point deadline);
+    void Connect(const TrainingProcess& process, Clock::time_point deadline);
 
     StorePointer store;                               //!< where processes find each other
     c10::intrusive_ptr<c10d::ProcessGroupGloo> group; //!< what they then use
 };
 
 void
-TrainingGroup::Impl::Connect(const TrainingPlace& place, Clock::time_point deadline)
+TrainingGroup::Impl::Connect(const TrainingProcess& process, Clock::time_point deadline)
 {
-    const std::string address = place.file.empty() ? FindOwnAddress(place) : LOOPBACK;
-    store = OpenStore(place);
-    SignIn(*store, place);
-    AwaitAll(*store, place, deadline);
-    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(place.timeout));
+    const std::string address = process.file.empty() ? FindOwnAddress(process) : LOOPBACK;
+    store = OpenStore(process);
+    SignIn(*store, process);
+    AwaitAll(*store, process, deadline);
+    auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(process.timeout));
     options->threads = 1;
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(address));
-    group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.size, options);
+    group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, process.rank, process.size, options);
 }
 
-TrainingGroup::TrainingGroup(const TrainingPlace& place, const std::function<void()>& whileWaiting)
-    : m_place(place)
+TrainingGroup::TrainingGroup(const TrainingProcess& process,
+                             const std::function<void()>& whileWaiting)
+    : m_process(process)
 {
-    if (place.size == 1)
+    if (process.size == 1)
     {
         return;
     }
     std::signal(SIGPIPE, SIG_IGN); // Who writes to a process that has gone shall get an error.
     FLAGS_caffe2_log_level = 3;    // c10d's warnings; what matters comes as an exception
-    const auto deadline = Clock::now() + std::chrono::seconds(place.timeout);
+    const auto deadline = Clock::now() + std::chrono::seconds(process.timeout);
     const auto impl = std::make_shared<Impl>();
-    const auto connect = [impl, place, deadline] {
-        Translate(place, [&] { impl->Connect(place, deadline); });
+    const auto connect = [impl, process, deadline] {
+        Translate(process, [&] { impl->Connect(process, deadline); });
     };
     RunUntil(deadline + GRACE, connect, whileWaiting);
     m_impl = impl;
-    std::vector<double> nobody(place.size);
-    Gather(nobody, place.size); // From here on nobody reads the store.
-    if (!place.file.empty())
+    std::vector<double> nobody(process.size);
+    Gather(nobody, process.size); // From here on nobody reads the store.
+    if (!process.file.empty())
     {
         m_impl->store.release(); // Its destructor would look for the file, which may be gone.
     }
@@ -295,21 +296,21 @@ TrainingGroup::Gather(std::vector<double>& values, uint32_t nRows) const
         return;
     }
     const int64_t width = values.size() / nRows;
-    const int64_t mostOwn = (nRows + m_place.size - 1) / m_place.size;
+    const int64_t mostOwn = (nRows + m_process.size - 1) / m_process.size;
     const auto kind = torch::TensorOptions().dtype(torch::kFloat64);
     const torch::Tensor all = torch::from_blob(values.data(), {nRows, width}, kind);
-    const auto own = all.slice(0, m_place.rank, nRows, m_place.size);
+    const auto own = all.slice(0, m_process.rank, nRows, m_process.size);
     std::vector<torch::Tensor> inputs{torch::zeros({mostOwn, width}, kind)};
     inputs[0].slice(0, 0, own.size(0)).copy_(own);
     std::vector<std::vector<torch::Tensor>> outputs(1);
-    for (uint32_t rank = 0; rank < m_place.size; ++rank)
+    for (uint32_t rank = 0; rank < m_process.size; ++rank)
     {
         outputs[0].push_back(torch::empty({mostOwn, width}, kind));
     }
-    Translate(m_place, [&] { m_impl->group->allgather(outputs, inputs)->wait(); });
-    for (uint32_t rank = 0; rank < m_place.size; ++rank)
+    Translate(m_process, [&] { m_impl->group->allgather(outputs, inputs)->wait(); });
+    for (uint32_t rank = 0; rank < m_process.size; ++rank)
     {
-        const torch::Tensor rows = all.slice(0, rank, nRows, m_place.size);
+        const torch::Tensor rows = all.slice(0, rank, nRows, m_process.size);
         rows.copy_(outputs[0][rank].slice(0, 0, rows.size(0)));
     }
 }
@@ -323,7 +324,7 @@ TrainingGroup::Broadcast(std::string& text) const
     }
     const auto broadcast = [&](const torch::Tensor& tensor) {
         std::vector<torch::Tensor> tensors{tensor};
-        Translate(m_place, [&] { m_impl->group->broadcast(tensors)->wait(); });
+        Translate(m_process, [&] { m_impl->group->broadcast(tensors)->wait(); });
     };
     const torch::Tensor length = torch::tensor({static_cast<int64_t>(text.size())});
     broadcast(length);
@@ -338,13 +339,13 @@ struct TrainingGroup::Impl
 {
 };
 
-TrainingGroup::TrainingGroup(const TrainingPlace& place, const std::function<void()>&)
-    : m_place(place)
+TrainingGroup::TrainingGroup(const TrainingProcess& process, const std::function<void()>&)
+    : m_process(process)
 {
-    if (place.size > 1)
+    if (process.size > 1)
     {
         FailInput("training in ",
-                  place.size,
+                  process.size,
                   " processes: this build has no LibTorch with c10d and Gloo (Debian: apt-get "
                   "install libgloo-dev libtorch-dev)");
     }
@@ -387,7 +388,7 @@ TrainingGroup::Gather(std::vector<std::string>& texts) const
 
 TrainingGroup::TrainingGroup(uint32_t threads)
 {
-    m_place.threads = threads;
+    m_process.threads = threads;
 }
 
 TrainingGroup::~TrainingGroup() = default;
@@ -396,7 +397,7 @@ uint32_t
 TrainingGroup::GetNThreads() const
 {
     const uint32_t nCores = std::max(1U, std::thread::hardware_concurrency());
-    return m_place.threads > 0 ? m_place.threads : std::max(1U, nCores / m_place.sizeHere);
+    return m_process.threads > 0 ? m_process.threads : std::max(1U, nCores / m_process.sizeHere);
 }
 
 } // namespace ns3::allreduce

@@ -5,7 +5,7 @@
 #ifndef ALLREDUCE_TRAINING_GROUP_H
 #define ALLREDUCE_TRAINING_GROUP_H
 
-#include "training-place.h"
+#include "training-process.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@ namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// Processes that trained together have lost each other.
+/// The connection to another process of the training was lost, or could not be made.
 class TrainingGroupError : public std::runtime_error
 {
   public:
@@ -27,7 +27,6 @@ class TrainingGroupError : public std::runtime_error
 
 /**
  * @ingroup allreduce
- *
  * @brief The processes that train together, and what they tell each other: LibTorch's c10d with
  * Gloo. All of them make the same calls in the same order. A process on its own has nobody to tell.
  */
@@ -37,16 +36,12 @@ class TrainingGroup
     /// A process on its own. @param threads that it may use; 0: one for each core
     explicit TrainingGroup(uint32_t threads = 0);
 
-    /**
-     * Wait until all are there.
-     *
-     * @param place of this process
-     * @param whileWaiting called again and again until all are there; may throw to give up
-     * @throws InputError if the address or the port cannot be used
-     * @throws TrainingGroupError if some do not come
-     */
+    /// Wait until all are there. @param process this process
+    /// @param whileWaiting called again and again until all are there; may throw to give up
+    /// @throws InputError if the address or the port cannot be used
+    /// @throws TrainingGroupError if some do not come
     explicit TrainingGroup(
-        const TrainingPlace& place,
+        const TrainingProcess& process,
         const std::function<void()>& whileWaiting = [] {});
     ~TrainingGroup();
 
@@ -56,13 +51,13 @@ class TrainingGroup
     /// @return the number of this process
     uint32_t GetRank() const
     {
-        return m_place.rank;
+        return m_process.rank;
     }
 
     /// @return how many processes there are
     uint32_t GetSize() const
     {
-        return m_place.size;
+        return m_process.size;
     }
 
     /// @return how many threads this process may use
@@ -71,37 +66,27 @@ class TrainingGroup
     /// @return whether this process has the row of that index @param row the index
     bool IsOwn(uint32_t row) const
     {
-        return row % m_place.size == m_place.rank;
+        return row % m_process.size == m_process.rank;
     }
 
-    /**
-     * Tell all processes the rows that each of them has.
-     *
-     * @param [in,out] values row after row; those of others are filled in
-     * @param nRows how many rows
-     * @throws TrainingGroupError if somebody is gone, or does not answer in time
-     */
+    /// Tell all processes the rows that each of them has.
+    /// @param [in,out] values row after row; those of others are filled in
+    /// @param nRows how many rows
+    /// @throws TrainingGroupError if somebody is gone, or does not answer in time
     void Gather(std::vector<double>& values, uint32_t nRows) const;
 
-    /**
-     * Tell all processes the texts that each of them has.
-     *
-     * @param [in,out] texts those of others are filled in
-     * @throws TrainingGroupError if somebody is gone, or does not answer in time
-     */
+    /// Tell all processes the texts that each of them has.
+    /// @param [in,out] texts those of others are filled in
+    /// @throws TrainingGroupError if somebody is gone, or does not answer in time
     void Gather(std::vector<std::string>& texts) const;
 
-    /**
-     * Tell all processes what rank 0 has.
-     *
-     * @param [in,out] text replaced by that of rank 0
-     * @throws TrainingGroupError if somebody is gone, or does not answer in time
-     */
+    /// Tell all processes what rank 0 has. @param [in,out] text replaced by that of rank 0
+    /// @throws TrainingGroupError if somebody is gone, or does not answer in time
     void Broadcast(std::string& text) const;
 
   private:
-    struct Impl;                  //!< keeps LibTorch out of this header
-    TrainingPlace m_place;        //!< of this process
+    struct Impl; //!< keeps LibTorch out of this header
+    TrainingProcess m_process;
     std::shared_ptr<Impl> m_impl; //!< the connections; none if the process is on its own
 };
 

@@ -15,6 +15,7 @@
 #include "ns3/topology-spec.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -25,71 +26,71 @@ namespace
 {
 
 /// Makes decisions with given probabilities.
-class Chance
+class RandomDraws
 {
   public:
-    explicit Chance(uint64_t seed)
+    explicit RandomDraws(uint64_t seed)
         : m_random(seed)
     {
     }
 
-    bool Happens(double probability)
+    bool DrawTrue(double probability)
     {
         return (m_random() >> 11) * 0x1p-53 < probability;
     }
 
-    uint64_t Below(uint64_t limit)
+    uint64_t DrawBelow(uint64_t limit)
     {
         return m_random() % limit;
     }
 
   private:
-    std::mt19937_64 m_random; //!< random numbers
+    std::mt19937_64 m_random;
 };
 
 Topology
-DrawTopology(const std::vector<std::string>& specs, Chance& chance)
+DrawTopology(const std::vector<std::string>& specs, RandomDraws& random)
 {
-    std::string spec = specs[chance.Below(specs.size())];
+    std::string spec = specs[random.DrawBelow(specs.size())];
     if (spec.back() == '*')
     {
         spec.pop_back();
-        spec += std::to_string(2 + chance.Below(100'000));
+        spec += std::to_string(2 + random.DrawBelow(100'000));
     }
     return ParseTopology(spec);
 }
 
 /// @return the network without some links, with wider links, or as it is
 Topology
-Change(const Topology& topology, double degraded, double mixed, Chance& chance)
+Change(const Topology& topology, double degraded, double mixed, RandomDraws& random)
 {
-    if (chance.Happens(degraded))
+    if (random.DrawTrue(degraded))
     {
-        return Degrade(topology, chance.Happens(0.5) ? 0.05 : 0.1, chance.Below(1'000'000));
+        return Degrade(topology, random.DrawTrue(0.5) ? 0.05 : 0.1, random.DrawBelow(1'000'000));
     }
-    if (chance.Happens(mixed / std::max(1e-9, 1 - degraded)))
+    if (random.DrawTrue(mixed / std::max(1e-9, 1 - degraded)))
     {
-        return MixCapacity(topology, 0.3, chance.Below(1'000'000));
+        return MixCapacity(topology, 0.3, random.DrawBelow(1'000'000));
     }
     return topology;
 }
 
 /// @return m: the number of ports, or as often one more or two or three times as many
 uint32_t
-DrawChunksPerServer(const Topology& topology, const TrainingConfig& config, Chance& chance)
+DrawChunksPerServer(const Topology& topology, const TrainingConfig& config, RandomDraws& random)
 {
     const uint32_t nPorts = ComputeMeanPorts(topology);
     const uint32_t most = std::max(1U, config.most_chunks / topology.GetNServers());
-    if (!chance.Happens(config.several_chunks))
+    if (!random.DrawTrue(config.several_chunks))
     {
         return 1;
     }
-    return std::min<uint32_t>(most, nPorts * (1 + chance.Below(3)) + chance.Below(2));
+    return std::min<uint32_t>(most, nPorts * (1 + random.DrawBelow(3)) + random.DrawBelow(2));
 }
 
 /// @return what the middle of a plan, or its beginning, leaves to be planned
 TrainingProblem
-MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& chance)
+MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, RandomDraws& random)
 {
     TrainingProblem owned;
     owned.topology = std::make_shared<const Topology>(std::move(network));
@@ -98,20 +99,20 @@ MakeProblem(Topology network, uint32_t chunksPerServer, bool isForward, Chance& 
     if (isForward)
     {
         const AllReduceState state(topology, roots);
-        const auto plan = PlanForest(topology, roots, chance.Below(1'000'000), 1);
+        const auto plan = PlanForest(topology, roots, random.DrawBelow(1'000'000), 1);
         owned.problem = MakeForward(state, MakeOutline(state, plan));
         return owned;
     }
     const LowerBounds bounds = ComputeLowerBounds(topology, roots);
     const uint32_t bound = bounds.GetBest().rounds;
-    const uint32_t nRounds = bound + chance.Below(2 + bound / 4);
-    PlanMiddle middle = ChooseMiddle(topology, roots, nRounds, chance.Below(1'000'000));
-    if (!middle.isSymmetric && chance.Happens(0.5))
+    const uint32_t nRounds = bound + random.DrawBelow(2 + bound / 4);
+    PlanMiddle middle = ChooseMiddle(topology, roots, nRounds, random.DrawBelow(1'000'000));
+    if (!middle.isSymmetric && random.DrawTrue(0.5))
     {
         middle = Mirror(middle);
     }
     owned.problem = MakeHalf(topology, roots, middle, (nRounds + 1) / 2, bounds.prices);
-    owned.problem.mayCoresShrink = !middle.isSymmetric && chance.Happens(0.5);
+    owned.problem.mayCoresShrink = !middle.isSymmetric && random.DrawTrue(0.5);
     return owned;
 }
 
@@ -130,11 +131,11 @@ struct DrawnNetwork
 };
 
 DrawnNetwork
-DrawNetwork(const TrainingConfig& config, Chance& chance)
+DrawNetwork(const TrainingConfig& config, RandomDraws& random)
 {
-    const Topology whole = DrawTopology(config.topologies, chance);
-    const uint32_t chunksPerServer = DrawChunksPerServer(whole, config, chance);
-    return {Change(whole, config.degraded, config.mixed, chance), chunksPerServer};
+    const Topology whole = DrawTopology(config.topologies, random);
+    const uint32_t chunksPerServer = DrawChunksPerServer(whole, config, random);
+    return {Change(whole, config.degraded, config.mixed, random), chunksPerServer};
 }
 
 /// All of a problem but its network, and what it wants: in training all servers want all chunks.
@@ -158,15 +159,24 @@ ForEachMember(Problem& problem, const Visit& visit)
 
 } // namespace
 
+uint64_t
+MakeTrainingSeed(uint64_t seed, uint64_t iteration, uint64_t what)
+{
+    std::seed_seq sequence{seed, iteration, what};
+    std::array<uint32_t, 2> words{};
+    sequence.generate(words.begin(), words.end());
+    return uint64_t{words[0]} << 32 | words[1];
+}
+
 TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {
-    Chance chance(seed);
-    DrawnNetwork drawn = DrawNetwork(config, chance);
+    RandomDraws random(seed);
+    DrawnNetwork drawn = DrawNetwork(config, random);
     return MakeProblem(std::move(drawn.topology),
                        drawn.chunksPerServer,
-                       chance.Happens(config.forward),
-                       chance);
+                       random.DrawTrue(config.forward),
+                       random);
 }
 
 std::string
@@ -181,9 +191,9 @@ WriteTrainingProblem(const TrainingProblem& drawn)
 TrainingProblem
 ReadTrainingProblem(const TrainingConfig& config, uint64_t seed, const std::string& text)
 {
-    Chance chance(seed);
+    RandomDraws random(seed);
     TrainingProblem owned;
-    owned.topology = std::make_shared<const Topology>(DrawNetwork(config, chance).topology);
+    owned.topology = std::make_shared<const Topology>(DrawNetwork(config, random).topology);
     owned.problem.topology = owned.topology.get();
     const auto json = nlohmann::json::parse(text);
     ForEachMember(owned.problem,
@@ -205,10 +215,10 @@ MakeValidationProblem(const TrainingConfig& config, uint32_t index)
     {
         return DrawTrainingProblem(config, MakeValidationSeed(index));
     }
-    Chance chance(MakeValidationSeed(index));
+    RandomDraws random(MakeValidationSeed(index));
     Topology topology = ParseTopology(config.validation[index % nNamed]);
     const uint32_t chunksPerServer = index / nNamed % 2 == 1 ? 1 : ComputeMeanPorts(topology);
-    return MakeProblem(std::move(topology), chunksPerServer, false, chance);
+    return MakeProblem(std::move(topology), chunksPerServer, false, random);
 }
 
 } // namespace ns3::allreduce

@@ -7,7 +7,6 @@
 
 /**
  * @ingroup allreduce
- *
  * Goes before a function that works on many numbers or bits at once: where the processor has AVX2,
  * and with it an instruction that counts bits, a second version of it is used, about twice as fast.
  * Without fused multiplications, so that sums are the same everywhere.

@@ -110,7 +110,7 @@ MakeRollouts(const std::string& name, const PolicyWeights& weights, const Rollou
                                                         options,
                                                         nMiddles,
                                                         DEFAULT_SEARCH_EFFORT)
-                                       : PlanRestByPolicies(state, weights, options);
+                                       : PlanRemainderByPolicies(state, weights, options);
             }};
 }
 

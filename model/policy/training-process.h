@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef ALLREDUCE_TRAINING_PLACE_H
-#define ALLREDUCE_TRAINING_PLACE_H
+#ifndef ALLREDUCE_TRAINING_PROCESS_H
+#define ALLREDUCE_TRAINING_PROCESS_H
 
 #include <cstdint>
 #include <string>
@@ -11,14 +11,11 @@
 namespace ns3::allreduce
 {
 
-/**
- * @ingroup allreduce
- *
- * @brief The place of a process among those that train together, and how they find each other.
- */
-struct TrainingPlace
+/// @ingroup allreduce
+/// One of the processes that train together, and how it finds the others.
+struct TrainingProcess
 {
-    /// The environment variable that names TrainingPlace::file.
+    /// The environment variable that names TrainingProcess::file.
     static constexpr const char* FILE_VARIABLE = "ALLREDUCE_TRAINING_FILE";
 
     uint32_t rank{0};      //!< of this process; rank 0 reads and writes files
@@ -31,18 +28,14 @@ struct TrainingPlace
     uint32_t timeout{600}; //!< seconds that processes wait for each other
 };
 
-/**
- * @ingroup allreduce
- *
- * Read what torchrun and its like say: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and
- * LOCAL_WORLD_SIZE if it is there. Processes that LocalRanks started have FILE_VARIABLE instead of
- * an address and a port.
- *
- * @return the place; that of a process on its own if none of the variables is set
- * @throws InputError if one is missing or wrong
- */
-TrainingPlace ReadTrainingPlace();
+/// @ingroup allreduce
+/// Read what torchrun and its like say: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and
+/// LOCAL_WORLD_SIZE if it is there. Processes that LocalRanks started have FILE_VARIABLE instead of
+/// an address and a port.
+/// @return this process; one on its own if none of the variables is set
+/// @throws InputError if one is missing or wrong
+TrainingProcess ReadTrainingProcess();
 
 } // namespace ns3::allreduce
 
-#endif /* ALLREDUCE_TRAINING_PLACE_H */
+#endif /* ALLREDUCE_TRAINING_PROCESS_H */

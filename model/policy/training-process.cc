@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "training-place.h"
+#include "training-process.h"
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
@@ -54,13 +54,13 @@ CheckComplete(const std::vector<std::string>& names, const std::string& present)
 
 } // namespace
 
-TrainingPlace
-ReadTrainingPlace()
+TrainingProcess
+ReadTrainingProcess()
 {
-    TrainingPlace place;
-    place.file = ReadVariable(TrainingPlace::FILE_VARIABLE);
+    TrainingProcess process;
+    process.file = ReadVariable(TrainingProcess::FILE_VARIABLE);
     std::vector<std::string> needed{"RANK", "WORLD_SIZE"};
-    if (place.file.empty())
+    if (process.file.empty())
     {
         needed.insert(needed.end(), {"MASTER_ADDR", "MASTER_PORT"});
     }
@@ -72,18 +72,18 @@ ReadTrainingPlace()
         return {};
     }
     CheckComplete(needed, *present);
-    place.size = ReadNumber("WORLD_SIZE", 1, MOST_PROCESSES);
-    place.rank = ReadNumber("RANK", 0, place.size - 1);
-    if (place.file.empty())
+    process.size = ReadNumber("WORLD_SIZE", 1, MOST_PROCESSES);
+    process.rank = ReadNumber("RANK", 0, process.size - 1);
+    if (process.file.empty())
     {
-        place.address = ReadVariable("MASTER_ADDR");
-        place.port = ReadNumber("MASTER_PORT", 1, MOST_PORT);
+        process.address = ReadVariable("MASTER_ADDR");
+        process.port = ReadNumber("MASTER_PORT", 1, MOST_PORT);
     }
-    place.sizeHere = !place.file.empty() ? place.size
-                     : ReadVariable("LOCAL_WORLD_SIZE").empty()
-                         ? 1
-                         : ReadNumber("LOCAL_WORLD_SIZE", 1, place.size);
-    return place;
+    process.sizeHere = !process.file.empty() ? process.size
+                       : ReadVariable("LOCAL_WORLD_SIZE").empty()
+                           ? 1
+                           : ReadNumber("LOCAL_WORLD_SIZE", 1, process.size);
+    return process;
 }
 
 } // namespace ns3::allreduce
