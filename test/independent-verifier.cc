@@ -59,7 +59,8 @@ class FilePlayer
     {
         for (const Json& link : file["topology"]["links"])
         {
-            const int capacity = link.size() > 2 && link[2].is_number() ? link[2].get<int>() : 1;
+            const uint64_t capacity =
+                link.size() > 2 && link[2].is_number() ? link[2].get<uint64_t>() : 1;
             m_capacity[{link[0], link[1]}] = capacity;
             m_capacity[{link[1], link[0]}] = capacity;
         }
@@ -80,7 +81,7 @@ class FilePlayer
 
     void PlayRound(const Json& round)
     {
-        std::map<std::pair<uint64_t, uint64_t>, int> load;
+        std::map<std::pair<uint64_t, uint64_t>, uint64_t> load;
         std::vector<Parcel> parcels;
         for (const Json& workload : round)
         {
@@ -155,7 +156,7 @@ class FilePlayer
         shelf.hasResult = shelf.hasResult || shelf.own == whole;
     }
 
-    void Travel(const Numbers& path, std::map<std::pair<uint64_t, uint64_t>, int>& load) const
+    void Travel(const Numbers& path, std::map<std::pair<uint64_t, uint64_t>, uint64_t>& load) const
     {
         Demand(path.size() > 1 && path.front() < m_nServers && path.back() < m_nServers,
                "a way from or to no server");
@@ -265,13 +266,13 @@ class FilePlayer
         }
     }
 
-    uint64_t m_nServers;                                     //!< how many servers there are
-    Numbers m_roots;                                         //!< by chunk
-    bool m_mayRelay{true};                                   //!< whether others may have parts
-    std::vector<std::set<uint64_t>> m_givers;                //!< by chunk: who contributes
-    std::vector<std::set<uint64_t>> m_takers;                //!< by chunk: who receives
-    std::map<std::pair<uint64_t, uint64_t>, int> m_capacity; //!< of directed links
-    std::vector<std::vector<Shelf>> m_shelves;               //!< by chunk and server
+    uint64_t m_nServers;                                          //!< how many servers there are
+    Numbers m_roots;                                              //!< by chunk
+    bool m_mayRelay{true};                                        //!< whether others may have parts
+    std::vector<std::set<uint64_t>> m_givers;                     //!< by chunk: who contributes
+    std::vector<std::set<uint64_t>> m_takers;                     //!< by chunk: who receives
+    std::map<std::pair<uint64_t, uint64_t>, uint64_t> m_capacity; //!< of directed links
+    std::vector<std::vector<Shelf>> m_shelves;                    //!< by chunk and server
 };
 
 } // namespace

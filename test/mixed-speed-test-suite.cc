@@ -711,6 +711,40 @@ class FastIntoSlowTestCase : public DataCentreTestCase
     }
 };
 
+/// Acknowledgements beside the data let the queue of a link grow that is busy all the time; what
+/// waits there is not lost, and sending it again would make the queue grow faster.
+class BusyLinkTestCase : public DataCentreTestCase
+{
+  public:
+    BusyLinkTestCase()
+        : DataCentreTestCase("a queue that grows slowly is not taken for loss")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const Topology hub("hub",
+                           4,
+                           0,
+                           {MakeLink(0, 1, GBPS, 10'000),
+                            MakeLink(0, 2, 400 * GBPS, 10'000),
+                            MakeLink(2, 3, 400 * GBPS, 10'000),
+                            MakeLink(0, 3, 400 * GBPS, 10'000)});
+        const Experiment experiment = MakeExperiment(hub, "ring-aware", 400'000, 100);
+        for (const std::string transport : {"raw", "udp"})
+        {
+            const auto result = RunExperiment(experiment, MakeOptions(transport, "dependency"));
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", transport);
+            NS_TEST_EXPECT_MSG_EQ(result.nResent, 0, transport);
+            NS_TEST_EXPECT_MSG_EQ(result.nDropped, 0, transport);
+            NS_TEST_EXPECT_MSG_LT(result.measuredSeconds,
+                                  1.05 * result.predictedSeconds,
+                                  transport);
+        }
+    }
+};
+
 /// Queues follow from rates and delays unless they are set.
 class QueueSizeTestCase : public TestCase
 {
@@ -807,6 +841,7 @@ class MixedSpeedTestSuite : public TestSuite
         AddTestCase(new ChunkChoiceTestCase, EXTENSIVE);
         AddTestCase(new ControlTestCase, EXTENSIVE);
         AddTestCase(new FastIntoSlowTestCase);
+        AddTestCase(new BusyLinkTestCase);
         AddTestCase(new QueueSizeTestCase);
         AddTestCase(new PacingPredictionTestCase);
     }

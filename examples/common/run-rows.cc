@@ -300,11 +300,14 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     const auto slow = row.find("slower_than_planned");
     if (slow != row.end())
     {
-        std::cerr << program << ": note: --slow=" << slow->front().get<std::string>()
-                  << (slow->size() > 1 ? " and others" : "")
-                  << ": the plan does not know that this link is slow; give its rate in a topology "
-                     "file, and schedulers plan for it"
-                  << std::endl;
+        std::cerr
+            << program << ": note: --slow=" << slow->front().get<std::string>()
+            << (slow->size() > 1
+                    ? " and others: the plan does not know that these links are slow; give their "
+                      "rates in a topology file, and schedulers plan for them"
+                    : ": the plan does not know that this link is slow; give its rate in a "
+                      "topology file, and schedulers plan for it")
+            << std::endl;
     }
     const auto failure = row.find("failure");
     if (failure == row.end())
