@@ -66,7 +66,7 @@ const std::vector<Recording> RECORDINGS = {
     {"raw", "bcube:4,1", "no delay", 535147},
     {"raw", "bcube:4,1", "two iterations", 583147},
     {"raw", "fattree:4", "loss", 27602798},
-    {"raw", "fattree:4", "grants", 2885717},
+    {"raw", "fattree:4", "grants", 2899552},
     {"udp", "bcube:4,1", "barrier", 584358},
     {"udp", "bcube:4,1", "dependency", 400234},
     {"udp", "dcell:4,1", "barrier", 554064},

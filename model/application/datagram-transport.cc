@@ -32,8 +32,9 @@ constexpr uint32_t SESSION_AT = 2;
 
 /// By how much the wait for news can grow.
 constexpr uint32_t MOST_BACKOFF = 8;
-/// How many round trips to wait for news.
+/// How many round trips without queues to wait for news, and how many of those that were seen.
 constexpr int64_t TIMEOUT_FACTOR = 4;
+constexpr int64_t SEEN_FACTOR = 2;
 
 /// How often a packet is sent again before silence means that nothing gets through. Where a packet
 /// and its acknowledgement are lost every second time, one silence in 65,536 is no such sign.
@@ -245,7 +246,7 @@ DatagramTransport::SetTimes(Flow& flow)
     SetTimesForFrames(flow, 8.0 * flow.format.GetWireBytes(largest));
     for (const DirectedLinkId link : {flow.first, flow.last})
     {
-        flow.timeout = Max(flow.timeout, m_roundTrips[link] * TIMEOUT_FACTOR);
+        flow.timeout = Max(flow.timeout, m_roundTrips[link] * SEEN_FACTOR);
     }
     m_longestTimeout = std::max(m_longestTimeout, flow.timeout);
 }
