@@ -272,7 +272,8 @@ class FailedLinkViewTestCase : public DataCentreTestCase
         Held held(nServers);
         for (NodeId server = 0; server < nServers; ++server)
         {
-            held[server].assign(m_experiment->plan.GetCollective().GetNChunks(), uint64_t{1} << server);
+            held[server].assign(m_experiment->plan.GetCollective().GetNChunks(),
+                                uint64_t{1} << server);
         }
         std::map<uint64_t, uint32_t> cells;
         for (std::size_t round = 0; round < handedOut.rounds.size(); ++round)

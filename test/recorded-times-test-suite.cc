@@ -8,11 +8,11 @@
 #include "session-test-utils.h"
 
 #include "ns3/allreduce-transport.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/global-value.h"
 #include "ns3/nstime.h"
 #include "ns3/packet.h"
 #include "ns3/pointer.h"
+#include "ns3/scheduler-factory.h"
 #include "ns3/simulation-defaults.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"
@@ -87,7 +87,7 @@ const std::vector<Recording> RECORDINGS = {
     {"udp", "bcube:4,1", "no delay", 536358},
     {"udp", "bcube:4,1", "two iterations", 584358},
     {"udp", "fattree:4", "loss", 27603104},
-    {"udp", "fattree:4", "grants", 2886010},
+    {"udp", "fattree:4", "grants", 2899878},
     {"tcp", "bcube:4,1", "barrier", 583584},
     {"tcp", "bcube:4,1", "dependency", 399735},
     {"tcp", "dcell:4,1", "barrier", 553046},

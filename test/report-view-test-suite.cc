@@ -250,7 +250,8 @@ class ViewDetailsTestCase : public TestCase
         for (const char* name : {"bcube:4,1", "fattree:8", "jellyfish:40,4,2"})
         {
             const Experiment experiment = MakeExperiment(ParseTopology(name), "greedy", 1 << 20, 1);
-            const Json view = MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
+            const Json view =
+                MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
             CheckChunks(view, experiment.plan.GetSchedule());
             if (view["is_aggregated"].get<bool>())
             {
@@ -260,7 +261,8 @@ class ViewDetailsTestCase : public TestCase
         }
         const Topology racks = ReadJsonTopology(MakeRackFile(2, 3));
         const Experiment experiment = MakeExperiment(racks, "greedy", 1 << 20, 1);
-        const Json view = MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
+        const Json view =
+            MakeScheduleView(experiment.topology, experiment.plan.GetSchedule(), "greedy");
         NS_TEST_EXPECT_MSG_EQ(view["racks"].dump(), "[[0,2,4,6,7],[1,3,5,8,9]]", "racks");
     }
 

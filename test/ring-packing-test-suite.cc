@@ -143,9 +143,7 @@ class AnyRingsTestCase : public TestCase
             const std::vector<Ring> rings = PackRings(topology, ANY_NUMBER, Draw(random, 100));
             NS_TEST_EXPECT_MSG_EQ(FindFlaw(topology, rings), "", topology.GetName());
             NS_TEST_EXPECT_MSG_NE(rings.size(), 1, "one ring is for others to find");
-            NS_TEST_EXPECT_MSG_EQ(PassesAll(topology, FindRing(topology, 1, true)),
-                                  true,
-                                  "relays");
+            NS_TEST_EXPECT_MSG_EQ(PassesAll(topology, FindRing(topology, 1, true)), true, "relays");
             nPacked += !rings.empty();
         }
         NS_TEST_EXPECT_MSG_GT(nPacked, 20, "some networks have two rings or more");

@@ -223,8 +223,9 @@ class IdealAfterFailureTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(broken.idealSeconds, unbroken.idealSeconds, "the whole network");
         std::vector<Link> left = whole.GetLinks();
         left.erase(left.begin());
-        const IdealTime known =
-            ComputeIdealTime(whole.WithLinks("left", left), experiment.plan.GetCollective(), 1 << 20);
+        const IdealTime known = ComputeIdealTime(whole.WithLinks("left", left),
+                                                 experiment.plan.GetCollective(),
+                                                 1 << 20);
         NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what is left");
         NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
         options.faults.fail = {"0-4@100us", "0-6@100us"};

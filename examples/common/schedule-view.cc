@@ -178,7 +178,10 @@ PlayRun(const Experiment& experiment, const ExperimentResult& result)
         const WorkloadList* first = result.handedOut.back().data();
         rounds = {first, first + fates.size()};
     }
-    return PlayRounds(experiment.topology, experiment.plan.GetCollective(), rounds, std::move(fates));
+    return PlayRounds(experiment.topology,
+                      experiment.plan.GetCollective(),
+                      rounds,
+                      std::move(fates));
 }
 
 /// @return flows, rounds and marks of all AllReduces in time, and the use of the links
