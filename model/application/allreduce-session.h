@@ -31,13 +31,13 @@ class CollectiveRun;
 /**
  * @ingroup allreduce
  *
- * @brief AllReduces on an ns-3 network: asks the scheduler, emits its workloads as flows, and
- * advances the state when their packets have arrived.
+ * @brief AllReduces on an ns-3 network, one after another: follows a plan, emits its workloads as
+ * flows, and goes on when their packets have arrived.
  *
- * With Sync BARRIER the scheduler is asked for a round when the last one is over. With DEPENDENCY
- * it is asked for all rounds at once, and each server sends its workloads in this order, each as
- * soon as what it needs has arrived and its port is free. Nothing is emitted that the verifier has
- * not proven, from the beginning or from wherever a failure left off.
+ * With Sync BARRIER a round begins when the last one is over. With DEPENDENCY all rounds are there
+ * at once, and each server sends its workloads in this order, each as soon as what it needs has
+ * arrived and its port is free. Nothing is emitted that the verifier has not proven, from the
+ * beginning or from wherever a failure left off.
  *
  * With Control IDEAL servers know at once when a round is over, or that a receiver is ready. With
  * PACKETS they send messages: in BARRIER mode tokens and releases along a tree (see TokenBarrier),
