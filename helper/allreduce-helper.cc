@@ -34,7 +34,7 @@ void
 AllReduceHelper::SetChunksPerServer(uint32_t chunksPerServer)
 {
     m_chunksPerServer = chunksPerServer;
-    m_collective = {};
+    SetCollective({});
 }
 
 void
@@ -42,13 +42,14 @@ AllReduceHelper::SetGroups(std::vector<Group> groups, bool mayRelay)
 {
     m_groups = std::move(groups);
     m_mayRelay = mayRelay;
-    m_collective = {};
+    SetCollective({});
 }
 
 void
 AllReduceHelper::SetCollective(Collective collective)
 {
     m_collective = std::move(collective);
+    m_plan.reset();
 }
 
 Collective

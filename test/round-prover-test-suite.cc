@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "abort-message.h"
 #include "allreduce-test-utils.h"
 #include "fault-options.h"
 #include "run-experiment.h"
@@ -341,6 +342,8 @@ class PlanValueTestCase : public TestCase
         TestTwoSessions();
         TestFollower();
         TestWrong();
+        TestStrangePlan();
+        TestLastCallCounts();
     }
 
     /// The scheduler would plan something else by now; nobody asks.
@@ -432,6 +435,32 @@ class PlanValueTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(follower.IsExpected(state), true, name << ": and is mended");
         CarryOut(follower.TakeRound(state), state, 1);
         NS_TEST_EXPECT_MSG_EQ(follower.IsExpected(state), false, name << ": a workload is lost");
+    }
+
+    /// A plan of another network with as many servers is refused, not followed.
+    void TestStrangePlan()
+    {
+        const VerifiedPlan plan = MakeExperimentOf(CreateScheduler("ring")).plan;
+        const std::string message = GetAbortMessage([&] {
+            AllReduceHelper helper(TopologyHelper(MakeTestStar(4)).Install());
+            helper.SetPlan(plan);
+            helper.Install("ring", "raw");
+        });
+        NS_TEST_EXPECT_MSG_EQ(Contains(message, "in star: unknown node"), true, message);
+    }
+
+    /// Who asks for other chunks after a plan was set gets them.
+    void TestLastCallCounts()
+    {
+        AllReduceHelper helper(TopologyHelper(ParseTopology("bcube:2,1")).Install());
+        const VerifiedPlan plan = MakeExperimentOf(CreateScheduler("ring")).plan;
+        helper.SetPlan(plan);
+        helper.SetChunksPerServer(1);
+        const auto session = helper.Install("ring", "raw");
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(session->IsFinished(), true, session->GetFailure());
+        NS_TEST_EXPECT_MSG_EQ((session->GetPlanHash() == plan.GetHash()), false, "another plan");
+        Simulator::Destroy();
     }
 
     /// There is no such object without a proof.

@@ -4,6 +4,7 @@
 
 #include "allreduce-session.h"
 
+#include "abort-on-input-error.h"
 #include "collective-run.h"
 
 #include "ns3/abort.h"
@@ -22,6 +23,31 @@ namespace ns3::allreduce
 
 NS_LOG_COMPONENT_DEFINE("AllReduceSession");
 NS_OBJECT_ENSURE_REGISTERED(AllReduceSession);
+
+namespace
+{
+
+/// @throws InputError that names a path which the network does not have
+void
+CheckPaths(const Topology& topology, const std::vector<WorkloadList>& rounds)
+{
+    for (const WorkloadList& round : rounds)
+    {
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const NodeRange path = round.Get(i).path;
+            for (std::size_t j = 1; j < path.size(); ++j)
+            {
+                if (!topology.FindDirectedLink(path[j - 1], path[j]))
+                {
+                    topology.CheckPath(Path(path.begin(), path.end()));
+                }
+            }
+        }
+    }
+}
+
+} // namespace
 
 TypeId
 AllReduceSession::GetTypeId()
@@ -155,8 +181,10 @@ AllReduceSession::SetSequence(std::vector<uint64_t> bytes, std::function<Time(ui
 void
 AllReduceSession::SetPlan(VerifiedPlan plan)
 {
+    NS_ABORT_MSG_UNLESS(m_network, "AllReduceSession: SetPlan before Setup");
     NS_ABORT_MSG_IF(!(plan.GetCollective() == m_collective),
                     "AllReduceSession: a plan for another collective than that of the session");
+    AbortOnInputError([&] { CheckPaths(m_network->GetTopology(), plan.GetRounds()); });
     GetRun().GetProver().SetPlan(std::move(plan));
 }
 
