@@ -19,9 +19,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// Keeps the same books as AllReduceState with sets of contributors.
 class SetModel
 {

@@ -44,6 +44,13 @@ struct Durations<T, std::void_t<typename T::Duration>>
 /// For test cases of more than about two seconds: test.py runs them with --fullness=EXTENSIVE.
 inline constexpr auto EXTENSIVE = Durations<TestCase>::LONG;
 
+/// @ingroup allreduce-tests
+/// The kinds of workloads, in short.
+///@{
+inline constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
+inline constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
+///@}
+
 /// Random numbers of the tests: the same numbers on every machine.
 using TestRandom = std::mt19937_64;
 

@@ -198,10 +198,10 @@ class CorruptionTestCase : public TestCase
 };
 
 /// What no trace can say is refused.
-class RefusalTestCase : public TestCase
+class TraceRefusalTestCase : public TestCase
 {
   public:
-    RefusalTestCase()
+    TraceRefusalTestCase()
         : TestCase("Schedules that are refused")
     {
     }
@@ -302,7 +302,7 @@ MakeCompute(uint64_t id, std::vector<uint64_t> deps, uint64_t micros, bool isCpu
 
 /// @return a node that is an AllReduce
 ChakraNode
-MakeCollective(uint64_t id, std::vector<uint64_t> deps, uint64_t bytes)
+MakeCollectiveNode(uint64_t id, std::vector<uint64_t> deps, uint64_t bytes)
 {
     ChakraNode node;
     node.id = id;
@@ -321,11 +321,11 @@ MakeThreeLayers()
 {
     return {MakeCompute(1, {}, 500),
             MakeCompute(2, {1}, 1000),
-            MakeCollective(3, {2}, 400'000),
+            MakeCollectiveNode(3, {2}, 400'000),
             MakeCompute(4, {2}, 1000),
-            MakeCollective(5, {4}, 2'000'000),
+            MakeCollectiveNode(5, {4}, 2'000'000),
             MakeCompute(6, {4}, 1000),
-            MakeCollective(7, {6}, 100'000),
+            MakeCollectiveNode(7, {6}, 100'000),
             MakeCompute(8, {3, 5, 7}, 200)};
 }
 
@@ -557,7 +557,7 @@ class IterationTestCase : public TestCase
                 }
             }
             nodes.push_back(id % 3 == 2
-                                ? MakeCollective(id, deps, 1 + id % 5)
+                                ? MakeCollectiveNode(id, deps, 1 + id % 5)
                                 : MakeCompute(id, deps, 1 + Draw(random, 6), Draw(random, 2)));
             std::swap(nodes.back().controlDeps, nodes.back().dataDeps);
             if (Draw(random, 2))
@@ -637,7 +637,7 @@ class ChakraTestSuite : public TestSuite
         AddTestCase(new SchedulersTestCase, EXTENSIVE);
         AddTestCase(new RandomSchedulesTestCase);
         AddTestCase(new CorruptionTestCase);
-        AddTestCase(new RefusalTestCase);
+        AddTestCase(new TraceRefusalTestCase);
         AddTestCase(new FileTestCase);
         AddTestCase(new TrainingTestCase);
         AddTestCase(new IterationTestCase);

@@ -489,10 +489,10 @@ class UnusedRelayTestCase : public TestCase
 };
 
 /// @brief Schedulers that plan AllReduces of all servers say so.
-class RefusalTestCase : public TestCase
+class GroupRefusalTestCase : public TestCase
 {
   public:
-    RefusalTestCase()
+    GroupRefusalTestCase()
         : TestCase("a scheduler either plans all collectives or says that it does not")
     {
     }
@@ -692,7 +692,7 @@ class CollectiveTestSuite : public TestSuite
         AddTestCase(new ExhaustiveCutTestCase);
         AddTestCase(new RelayTestCase);
         AddTestCase(new UnusedRelayTestCase);
-        AddTestCase(new RefusalTestCase);
+        AddTestCase(new GroupRefusalTestCase);
         AddTestCase(new QuickFirstTestCase);
         AddTestCase(new ReferenceTestCase);
         AddTestCase(new RandomCollectivesTestCase, EXTENSIVE);

@@ -27,8 +27,6 @@ namespace
 
 using Json = nlohmann::ordered_json;
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-
 /// @brief Hands out what another scheduler hands out, and remembers it.
 class RememberingScheduler : public AllReduceScheduler
 {

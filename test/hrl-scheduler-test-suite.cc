@@ -40,7 +40,7 @@ MakeStart(const Topology& topology, uint32_t chunksPerServer)
 
 /// @return networks of all kinds, whole and damaged
 std::vector<Topology>
-MakeNetworks()
+MakeHrlNetworks()
 {
     std::vector<Topology> networks;
     for (const char* spec : {"bcube:2,1", "bcube:3,1", "dcell:3,1", "jellyfish:6,3,2", "torus:3x3"})
@@ -66,7 +66,7 @@ class HrlSchedulerTestCase : public TestCase
     {
         m_path = CreateTempDirFilename("policy-test.json");
         WriteCheckpoint(m_path, PolicyWeights::MakeInitial(4), TrainingConfig().ToJson(), {});
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeHrlNetworks())
         {
             CheckPlans(topology);
             CheckOnline(topology);

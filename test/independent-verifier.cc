@@ -17,7 +17,6 @@ namespace ns3::allreduce
 namespace
 {
 
-using Json = nlohmann::json;
 using Numbers = std::vector<uint64_t>;
 
 void
@@ -53,11 +52,11 @@ struct Parcel
 class FilePlayer
 {
   public:
-    explicit FilePlayer(const Json& file)
+    explicit FilePlayer(const nlohmann::json& file)
         : m_nServers(file["topology"]["servers"]),
           m_roots(file["chunk_roots"].get<Numbers>())
     {
-        for (const Json& link : file["topology"]["links"])
+        for (const nlohmann::json& link : file["topology"]["links"])
         {
             const uint64_t capacity =
                 link.size() > 2 && link[2].is_number() ? link[2].get<uint64_t>() : 1;
@@ -79,11 +78,11 @@ class FilePlayer
         }
     }
 
-    void PlayRound(const Json& round)
+    void PlayRound(const nlohmann::json& round)
     {
         std::map<std::pair<uint64_t, uint64_t>, uint64_t> load;
         std::vector<Parcel> parcels;
-        for (const Json& workload : round)
+        for (const nlohmann::json& workload : round)
         {
             Travel(workload["path"].get<Numbers>(), load);
             parcels.push_back(Send(workload));
@@ -112,13 +111,13 @@ class FilePlayer
     }
 
   private:
-    static std::set<uint64_t> ReadSet(const Json& groups, const char* key, uint64_t chunk)
+    static std::set<uint64_t> ReadSet(const nlohmann::json& groups, const char* key, uint64_t chunk)
     {
         const Numbers set = groups["sets"].at(groups[key][chunk].get<uint64_t>()).get<Numbers>();
         return {set.begin(), set.end()};
     }
 
-    void ReadMembers(const Json& file)
+    void ReadMembers(const nlohmann::json& file)
     {
         std::set<uint64_t> all;
         for (uint64_t server = 0; server < m_nServers; ++server)
@@ -132,7 +131,7 @@ class FilePlayer
         {
             return;
         }
-        const Json& groups = file["groups"];
+        const nlohmann::json& groups = file["groups"];
         m_mayRelay = groups["relay"] == "all";
         Demand(groups["contributors"].size() == m_roots.size() &&
                    groups["receivers"].size() == m_roots.size(),
@@ -170,7 +169,7 @@ class FilePlayer
         }
     }
 
-    Parcel Send(const Json& workload)
+    Parcel Send(const nlohmann::json& workload)
     {
         const uint64_t chunk = workload["chunk"];
         Demand(chunk < m_roots.size(), "no such chunk");
@@ -282,9 +281,9 @@ FindFaultOfFile(const std::string& text)
 {
     try
     {
-        const Json file = Json::parse(text);
+        const nlohmann::json file = nlohmann::json::parse(text);
         FilePlayer player(file);
-        for (const Json& round : file["rounds"])
+        for (const nlohmann::json& round : file["rounds"])
         {
             player.PlayRound(round);
         }

@@ -21,6 +21,7 @@
 #include "ns3/tcp-socket-factory.h"
 #include "ns3/test.h"
 #include "ns3/topology-helper.h"
+#include "ns3/topology-metrics.h"
 #include "ns3/topology-spec.h"
 #include "ns3/udp-echo-helper.h"
 #include "ns3/udp-socket-factory.h"
@@ -29,7 +30,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <queue>
 #include <vector>
 
 namespace ns3::allreduce
@@ -45,32 +45,6 @@ constexpr uint32_t UDP_OVERHEAD = 2 + 20 + 8;
 
 const std::string TCP = "ns3::TcpSocketFactory";
 const std::string UDP = "ns3::UdpSocketFactory";
-
-/// @return a shortest path between two nodes
-Path
-FindShortestPath(const Topology& topology, NodeId from, NodeId to)
-{
-    std::map<NodeId, NodeId> previous{{from, from}};
-    std::queue<NodeId> frontier({from});
-    while (!previous.count(to))
-    {
-        const NodeId node = frontier.front();
-        frontier.pop();
-        for (const auto& port : topology.GetPorts(node))
-        {
-            if (previous.insert({port.neighbor, node}).second)
-            {
-                frontier.push(port.neighbor);
-            }
-        }
-    }
-    Path path{to};
-    while (path.back() != from)
-    {
-        path.push_back(previous[path.back()]);
-    }
-    return {path.rbegin(), path.rend()};
-}
 
 /// Everything a test needs: a network, counters on all of its links, senders and receivers.
 class PinnedPathTestCase : public TestCase

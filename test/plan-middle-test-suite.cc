@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-test-utils.h"
+#include "policy-test-utils.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-state.h"
@@ -25,8 +26,6 @@ using namespace ns3::allreduce;
 
 namespace
 {
-
-constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 
 /// @return networks of all families, and such as nobody would build
 std::vector<Topology>

@@ -24,8 +24,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-
 /// What is left to reduce, looked up anew whenever somebody asks.
 class NaiveTrees
 {

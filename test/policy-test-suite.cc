@@ -26,8 +26,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 constexpr RolloutMode ROLLOUT_MODES[] = {RolloutMode::BEST,
                                          RolloutMode::SAMPLE,
                                          RolloutMode::RANDOM};

@@ -9,11 +9,16 @@
 
 #include "ns3/allreduce-state.h"
 #include "ns3/planning-problem.h"
+#include "ns3/policy-rollout.h"
 
 #include <cstdint>
 
 namespace ns3::allreduce
 {
+
+/// @ingroup allreduce-tests
+/// What may choose flow-trees.
+inline constexpr UpperMode UPPER_MODES[] = {UpperMode::POLICY, UpperMode::ALL, UpperMode::RULE};
 
 /**
  * @ingroup allreduce-tests

@@ -27,9 +27,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// Servers whose contributions are in one sum.
 using Contributors = std::set<NodeId>;
 

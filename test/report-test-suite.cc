@@ -26,9 +26,6 @@ namespace
 
 using Json = nlohmann::ordered_json;
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// Texts that end an element, a string or a line where they are not escaped.
 const std::vector<std::string> NASTY_TEXTS = {"</script><script>alert(1)</script>",
                                               "<!-- <script>",

@@ -26,9 +26,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// @return three servers 0-1-2 in a row, chunk 0 summed at server 0
 OwnSchedule
 MakeLineSchedule()

@@ -25,9 +25,6 @@ namespace
 
 using Json = nlohmann::ordered_json;
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// @brief Nodes drawn as one lose nothing.
 class DrawnNetworkTestCase : public TestCase
 {

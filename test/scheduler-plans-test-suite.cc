@@ -24,9 +24,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// @brief Every scheduler, verified and not below the bound.
 class PropertyTestCase : public TestCase
 {

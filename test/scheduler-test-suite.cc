@@ -26,9 +26,6 @@ using namespace ns3::allreduce;
 namespace
 {
 
-constexpr WorkloadKind REDUCE = WorkloadKind::REDUCE;
-constexpr WorkloadKind BROADCAST = WorkloadKind::BROADCAST;
-
 /// @brief A scheduler outside of the module: all to the root and back, one at a time.
 class OneByOneScheduler : public AllReduceScheduler
 {

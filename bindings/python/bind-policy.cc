@@ -38,7 +38,7 @@ GetLayers(const PolicyWeights& policy, const std::string& head)
     const float* values = weights.values.data();
     py::list layers;
     uint32_t nInputs = weights.nInputs;
-    for (const uint32_t nOutputs : {PerceptronWeights::HIDDEN, PerceptronWeights::HIDDEN, 1U})
+    for (const uint32_t nOutputs : {HIDDEN, HIDDEN, 1U})
     {
         const std::size_t nWeights = std::size_t{nInputs} * nOutputs;
         layers.append(py::make_tuple(py::array_t<float>({nInputs, nOutputs}, values),
@@ -121,7 +121,7 @@ BindPolicy(py::module_& module)
         heads.emplace_back(GetPolicyHeadName(head));
     }
     module.attr("HEADS") = py::tuple(py::cast(heads));
-    module.attr("HIDDEN") = PerceptronWeights::HIDDEN;
+    module.attr("HIDDEN") = HIDDEN;
     module.attr("LEAK") = PerceptronWeights::LEAK;
     module.def(
         "features",

@@ -15,12 +15,12 @@ namespace ns3::allreduce
 namespace
 {
 
-using Json = nlohmann::json;
+using RankJson = nlohmann::json;
 
-Json
+RankJson
 WriteFlows(const std::vector<AllReduceFlow>& flows)
 {
-    Json json = Json::array();
+    RankJson json = RankJson::array();
     for (const AllReduceFlow& flow : flows)
     {
         json.push_back({flow.chunk,
@@ -38,10 +38,10 @@ WriteFlows(const std::vector<AllReduceFlow>& flows)
 }
 
 std::vector<AllReduceFlow>
-ReadFlows(const Json& json)
+ReadFlows(const RankJson& json)
 {
     std::vector<AllReduceFlow> flows;
-    for (const Json& flow : json)
+    for (const RankJson& flow : json)
     {
         flows.push_back({flow[0],
                          flow[1].get<WorkloadKind>(),
@@ -57,10 +57,10 @@ ReadFlows(const Json& json)
     return flows;
 }
 
-Json
+RankJson
 WriteLinks(const RankReport& report)
 {
-    Json json = Json::array();
+    RankJson json = RankJson::array();
     for (const DirectedLinkId link : report.links)
     {
         const LinkUse& use = report.result.links[link];
@@ -70,9 +70,9 @@ WriteLinks(const RankReport& report)
 }
 
 void
-MergeLinks(const Json& json, ExperimentResult& result)
+MergeLinks(const RankJson& json, ExperimentResult& result)
 {
-    for (const Json& use : json)
+    for (const RankJson& use : json)
     {
         LinkUse& merged = result.links[use[0].get<DirectedLinkId>()];
         merged.bytes = use[1];
@@ -84,7 +84,7 @@ MergeLinks(const Json& json, ExperimentResult& result)
 using RoundTimes = std::vector<AllReduceSession::RoundTimes>;
 
 void
-MergeRounds(const Json& json, RoundTimes& rounds)
+MergeRounds(const RankJson& json, RoundTimes& rounds)
 {
     rounds.resize(std::max(rounds.size(), json.size()));
     for (std::size_t round = 0; round < json.size(); ++round)
@@ -140,13 +140,13 @@ SetTimes(Time begin, const RoundTimes& rounds, ExperimentResult& result)
 std::string
 WriteRankReport(const RankReport& report)
 {
-    Json rounds = Json::array();
+    RankJson rounds = RankJson::array();
     for (const auto& round : report.rounds)
     {
         rounds.push_back({round.begin.GetTimeStep(), round.end.GetTimeStep()});
     }
     const ExperimentResult& result = report.result;
-    return Json{{"failure", result.failure},
+    return RankJson{{"failure", result.failure},
                 {"begin", report.begin.GetTimeStep()},
                 {"rounds", rounds},
                 {"messages", result.nMessages},
@@ -173,7 +173,7 @@ MergeRankReports(const std::vector<std::string>& texts, ExperimentResult& result
     double waitSeconds = 0;
     for (std::size_t rank = 0; rank < texts.size(); ++rank)
     {
-        const Json json = Json::parse(texts[rank]);
+        const RankJson json = RankJson::parse(texts[rank]);
         if (result.failure.empty() && !json["failure"].get<std::string>().empty())
         {
             result.failure =

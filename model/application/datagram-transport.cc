@@ -4,6 +4,8 @@
 
 #include "datagram-transport.h"
 
+#include "light-link-device.h"
+
 #include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
@@ -26,7 +28,6 @@ namespace
 constexpr uint32_t FIXED_BYTES = 1 + 1 + 3 * 4;
 constexpr uint32_t NODE_BYTES = 4;
 constexpr uint32_t GAP_BYTES = 2 * 4;
-constexpr uint32_t PPP_BYTES = 2;
 constexpr uint32_t NODES_AT = 1;
 constexpr uint32_t SESSION_AT = 2;
 
@@ -124,20 +125,24 @@ DatagramHeader::PeekNext(const Packet& frame, uint16_t ppp, uint32_t session, No
     // Every hop asks: no memory from the heap, and nothing is read that no hop needs.
     constexpr uint32_t USUAL_NODES = 12;
     constexpr uint32_t MOST_NODES = std::numeric_limits<uint8_t>::max();
-    std::array<uint8_t, PPP_BYTES + FIXED_BYTES + NODE_BYTES * MOST_NODES> bytes;
-    const uint32_t usual = frame.CopyData(bytes.data(), PPP_BYTES + GetSize(USUAL_NODES));
-    const uint32_t nNodes = bytes[PPP_BYTES + NODES_AT];
-    const uint32_t size = PPP_BYTES + GetSize(nNodes);
+    std::array<uint8_t, LightLinkDevice::HEADER_BYTES + FIXED_BYTES + NODE_BYTES * MOST_NODES>
+        bytes;
+    const uint32_t usual =
+        frame.CopyData(bytes.data(), LightLinkDevice::HEADER_BYTES + GetSize(USUAL_NODES));
+    const uint32_t nNodes = bytes[LightLinkDevice::HEADER_BYTES + NODES_AT];
+    const uint32_t size = LightLinkDevice::HEADER_BYTES + GetSize(nNodes);
     if (usual < size && frame.CopyData(bytes.data(), size) < size)
     {
         return std::nullopt;
     }
-    if ((bytes[0] << 8 | bytes[1]) != ppp || ReadU32(&bytes[PPP_BYTES + SESSION_AT]) != session)
+    if ((bytes[0] << 8 | bytes[1]) != ppp ||
+        ReadU32(&bytes[LightLinkDevice::HEADER_BYTES + SESSION_AT]) != session)
     {
         return std::nullopt;
     }
     const uint8_t* const end = bytes.data() + size;
-    for (const uint8_t* place = &bytes[PPP_BYTES + FIXED_BYTES]; place < end; place += NODE_BYTES)
+    for (const uint8_t* place = &bytes[LightLinkDevice::HEADER_BYTES + FIXED_BYTES]; place < end;
+         place += NODE_BYTES)
     {
         if (ReadU32(place) == node)
         {

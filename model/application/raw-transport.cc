@@ -22,8 +22,6 @@ namespace
 {
 
 constexpr uint16_t PROTOCOL_NUMBER = 0x86DD;
-/// What a point-to-point device adds to a packet.
-constexpr uint32_t PPP_BYTES = 2;
 
 } // namespace
 
@@ -55,7 +53,7 @@ class RawTransport : public DatagramTransport
         NS_ABORT_MSG_IF(mtu <= header,
                         "Mtu is " << mtu << ", expected more than " << header << " for a path of "
                                   << hops << " links");
-        return {mtu - header, header + PPP_BYTES};
+        return {mtu - header, header + LightLinkDevice::HEADER_BYTES};
     }
 
     bool UsesIp() const override
@@ -236,6 +234,6 @@ class RawTransport : public DatagramTransport
 
 NS_OBJECT_ENSURE_REGISTERED(RawTransport);
 
-static const bool g_isNamed = NameTransport("raw", RawTransport::GetTypeId());
+static const bool g_isRawNamed = NameTransport("raw", RawTransport::GetTypeId());
 
 } // namespace ns3::allreduce

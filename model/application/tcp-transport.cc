@@ -3,6 +3,7 @@
  */
 
 #include "allreduce-transport.h"
+#include "light-link-device.h"
 #include "tcp-path-connection.h"
 
 #include "ns3/abort.h"
@@ -30,15 +31,13 @@ namespace
 constexpr uint32_t IP_AND_TCP_BYTES = 20 + 20;
 /// TCP's timestamps, padded.
 constexpr uint32_t TIMESTAMP_BYTES = 12;
-/// What a point-to-point device adds to a packet.
-constexpr uint32_t PPP_BYTES = 2;
 /// Most that the window of a SYN can say, which is not scaled.
 constexpr uint32_t LARGEST_FIRST_WINDOW = 65535;
 /// Most that any window can be: beyond it TCP could not tell old data from new.
 constexpr uint32_t LARGEST_WINDOW = 1 << 30;
 
 /// How often a segment is sent again before silence means that nothing gets through.
-constexpr uint32_t MANY_ATTEMPTS = 10;
+constexpr uint32_t MANY_RESENDS = 10;
 /// ns-3's TCP waits no longer than this between two of them.
 constexpr double LONGEST_TIMEOUT_SECONDS = 60;
 
@@ -203,7 +202,7 @@ class TcpTransport : public AllReduceTransport
             GetDefault<BooleanValue>(TcpSocketBase::GetTypeId(), "Timestamp").Get();
         const uint32_t headers = IP_AND_TCP_BYTES + (hasTimestamp ? TIMESTAMP_BYTES : 0);
         NS_ABORT_MSG_IF(mtu <= headers, "Mtu is " << mtu << ", expected more than " << headers);
-        return {mtu - headers, headers + PPP_BYTES};
+        return {mtu - headers, headers + LightLinkDevice::HEADER_BYTES};
     }
 
     double GetSetupSeconds(const Topology& topology,
@@ -221,7 +220,7 @@ class TcpTransport : public AllReduceTransport
         const Time data = GetDefault<TimeValue>(TcpSocketBase::GetTypeId(), "MinRto").Get();
         double timeout = std::max({connect.GetSeconds(), data.GetSeconds(), m_longestTimeout});
         double sum = 0;
-        for (uint32_t attempt = 0; attempt < MANY_ATTEMPTS; ++attempt)
+        for (uint32_t attempt = 0; attempt < MANY_RESENDS; ++attempt)
         {
             sum += timeout;
             timeout = std::min(2 * timeout, std::max(timeout, LONGEST_TIMEOUT_SECONDS));
@@ -395,7 +394,7 @@ class TcpTransport : public AllReduceTransport
                                         windows.ackEvery,
                                         m_isPaced && isAhead ? windows.buffer : 0,
                                         Seconds(windows.seconds),
-                                        MANY_ATTEMPTS,
+                                        MANY_RESENDS,
                                         8.0 * format.payload / format.GetFrameBits(),
                                         m_isPaced,
                                         isAhead},
@@ -469,6 +468,6 @@ class TcpTransport : public AllReduceTransport
 
 NS_OBJECT_ENSURE_REGISTERED(TcpTransport);
 
-static const bool g_isNamed = NameTransport("tcp", TcpTransport::GetTypeId());
+static const bool g_isTcpNamed = NameTransport("tcp", TcpTransport::GetTypeId());
 
 } // namespace ns3::allreduce

@@ -3,6 +3,7 @@
  */
 
 #include "datagram-transport.h"
+#include "light-link-device.h"
 
 #include "ns3/abort.h"
 #include "ns3/inet-socket-address.h"
@@ -18,8 +19,6 @@ namespace
 {
 
 constexpr uint32_t IP_AND_UDP_BYTES = 20 + 8;
-/// What a point-to-point device adds to a packet.
-constexpr uint32_t PPP_BYTES = 2;
 
 } // namespace
 
@@ -45,7 +44,7 @@ class UdpTransport : public DatagramTransport
     {
         const uint32_t headers = IP_AND_UDP_BYTES + DatagramHeader::GetSize(0);
         NS_ABORT_MSG_IF(mtu <= headers, "Mtu is " << mtu << ", expected more than " << headers);
-        return {mtu - headers, headers + PPP_BYTES};
+        return {mtu - headers, headers + LightLinkDevice::HEADER_BYTES};
     }
 
   protected:
@@ -110,6 +109,6 @@ class UdpTransport : public DatagramTransport
 
 NS_OBJECT_ENSURE_REGISTERED(UdpTransport);
 
-static const bool g_isNamed = NameTransport("udp", UdpTransport::GetTypeId());
+static const bool g_isUdpNamed = NameTransport("udp", UdpTransport::GetTypeId());
 
 } // namespace ns3::allreduce

@@ -16,7 +16,7 @@ namespace
 {
 
 /// What rounding may add.
-constexpr double TOLERANCE = 1e-8;
+constexpr double ROUNDING = 1e-8;
 
 template <typename... Parts>
 std::string
@@ -28,7 +28,7 @@ Say(const Parts&... parts)
 }
 
 uint64_t
-MakeKey(NodeId from, NodeId to)
+MakeLinkKey(NodeId from, NodeId to)
 {
     return (uint64_t{from} << 32) | to;
 }
@@ -45,7 +45,7 @@ AllocationChecker::AllocationChecker(const GpuCluster& cluster, const std::vecto
     {
         for (const auto& [from, to] : {std::pair(link.a, link.b), std::pair(link.b, link.a)})
         {
-            m_links[MakeKey(from, to)] = m_rates.size();
+            m_links[MakeLinkKey(from, to)] = m_rates.size();
             m_rates.push_back(link.rateBps);
         }
     }
@@ -195,7 +195,7 @@ AllocationChecker::CheckPath(const RingEmbedding& ring, std::size_t index)
 uint32_t
 AllocationChecker::FindLink(NodeId from, NodeId to) const
 {
-    const auto link = m_links.find(MakeKey(from, to));
+    const auto link = m_links.find(MakeLinkKey(from, to));
     return link == m_links.end() ? NO_LINK : link->second;
 }
 
@@ -205,7 +205,7 @@ AllocationChecker::CheckLinks() const
     for (std::size_t link = 0; link < m_rates.size(); ++link)
     {
         const double most = m_cluster.reservableShare * m_rates[link];
-        if (m_reserved[link] > most * (1 + TOLERANCE))
+        if (m_reserved[link] > most * (1 + ROUNDING))
         {
             const Link& ends = m_cluster.topology.GetLinkOf(link);
             return Say("link ",
@@ -274,7 +274,7 @@ AllocationChecker::CheckProgress(uint32_t slot, const RingRun& run)
                        (job.forwardSeconds + job.backwardSeconds) / w;
     const bool isMoved = NoteMove(slot, run.ring);
     const double time = m_cluster.slotSeconds - (isMoved ? m_cluster.moveSeconds : 0);
-    const double most = std::floor(time / tau * (1 + TOLERANCE));
+    const double most = std::floor(time / tau * (1 + ROUNDING));
     uint64_t& progress = m_progress[run.ring.job];
     progress += run.iterations;
     if (run.isMoved != isMoved)

@@ -17,7 +17,7 @@ namespace
 {
 
 /// The columns of pai_task_table.csv.
-enum Column
+enum PaiColumn
 {
     JOB_NAME,
     TASK_NAME,
@@ -29,7 +29,7 @@ enum Column
     PLAN_MEM,
     PLAN_GPU,
     GPU_TYPE,
-    N_COLUMNS
+    N_PAI_COLUMNS
 };
 
 /// @return why a row is left out; "" if it is not
@@ -60,9 +60,9 @@ CountGpus(const Fields& fields, TraceNotes& notes)
 std::optional<TracedJob>
 ReadRow(const Fields& fields, TraceNotes& notes)
 {
-    if (fields.size() != N_COLUMNS)
+    if (fields.size() != N_PAI_COLUMNS)
     {
-        FailInput(fields.size(), " fields, expected ", int(N_COLUMNS));
+        FailInput(fields.size(), " fields, expected ", int(N_PAI_COLUMNS));
     }
     const std::string gap = FindGap(fields);
     if (!gap.empty())

@@ -14,7 +14,7 @@ namespace
 {
 
 /// The columns of the file, which has no header.
-enum Column
+enum PhillyColumn
 {
     JOB_TYPE,
     COMMAND,
@@ -23,7 +23,7 @@ enum Column
     TOTAL_STEPS,
     ARRIVAL,
     GPUS,
-    N_COLUMNS
+    N_PHILLY_COLUMNS
 };
 
 /// Finds the model and the time of its step: "ResNet-50 (batch size 64)".
@@ -52,9 +52,9 @@ ReadPhilly(std::istream& in, const std::string& name, TraceNotes& notes)
     Fields fields;
     ForEachLine(in, name, [&](std::string_view line, std::size_t number) {
         SplitLine(line, '\t', fields);
-        if (fields.size() != N_COLUMNS)
+        if (fields.size() != N_PHILLY_COLUMNS)
         {
-            FailInput(fields.size(), " fields between tabs, expected ", int(N_COLUMNS));
+            FailInput(fields.size(), " fields between tabs, expected ", int(N_PHILLY_COLUMNS));
         }
         TracedJob job;
         job.name = std::to_string(number);

@@ -19,20 +19,20 @@ namespace
 __extension__ typedef unsigned __int128 Sum;
 
 /// More than any path costs.
-constexpr Sum NEVER = ~Sum{0};
+constexpr Sum UNREACHED = ~Sum{0};
 
 /**
  * Find the price of the cheapest spanning tree by Prim's algorithm: the tree takes in the nearest
  * server over switches, again and again.
  *
- * @return the price, or NEVER if some server cannot be reached
+ * @return the price, or UNREACHED if some server cannot be reached
  */
 Sum
 GrowTree(const Topology& topology, const std::vector<uint64_t>& prices)
 {
     using Reach = std::pair<Sum, NodeId>;
     std::priority_queue<Reach, std::vector<Reach>, std::greater<>> queue;
-    std::vector<Sum> cheapest(topology.GetNNodes(), NEVER);
+    std::vector<Sum> cheapest(topology.GetNNodes(), UNREACHED);
     std::vector<bool> isInTree(topology.GetNServers(), false);
     Sum total = 0;
     uint32_t nInTree = 0;
@@ -66,7 +66,7 @@ GrowTree(const Topology& topology, const std::vector<uint64_t>& prices)
             }
         }
     }
-    return nInTree == topology.GetNServers() ? total : NEVER;
+    return nInTree == topology.GetNServers() ? total : UNREACHED;
 }
 
 /// @return the sum of capacity * price
@@ -102,7 +102,7 @@ FindFlaw(const Topology& topology, const PriceClaim& claim)
         return flaw.str();
     }
     const Sum tree = GrowTree(topology, claim.prices);
-    if (tree == NEVER)
+    if (tree == UNREACHED)
     {
         flaw << "no tree joins all servers, expected them connected";
         return flaw.str();

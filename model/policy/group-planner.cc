@@ -4,6 +4,8 @@
 
 #include "group-planner.h"
 
+#include "planning-limits.h"
+
 #include "ns3/allreduce-bounds.h"
 #include "ns3/forest-scheduler.h"
 #include "ns3/forest-timetable.h"
@@ -19,15 +21,7 @@ namespace
 {
 
 /// Tries are made until so many transfers have been planned: some seconds.
-constexpr std::size_t MOST_TRANSFERS = 100'000;
-/// So many endings of a rollout are tried.
-constexpr uint32_t MOST_ENDINGS = 8;
-/// The temperature of every other try.
-constexpr float LOOSE = 0.3;
-/// The best of so many packed forests is tried, as long as so many transfers are planned in all.
-constexpr std::size_t MOST_FORESTS = 16;
-constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
-constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
+constexpr std::size_t MOST_TRANSFERS_OF_GROUPS = 100'000;
 
 /// Keeps the shortest of several plans.
 class ShortestPlan
@@ -87,7 +81,7 @@ PlanGroupsByPolicies(const AllReduceState& state,
     const std::size_t nTransfers =
         CountLeastWorkloads(state.GetCollective(), state.GetTopology().GetNServers());
     const uint32_t nTries =
-        std::clamp<std::size_t>(MOST_TRANSFERS / nTransfers, 1, std::max(1U, mostTries));
+        std::clamp<std::size_t>(MOST_TRANSFERS_OF_GROUPS / nTransfers, 1, std::max(1U, mostTries));
     ShortestPlan shortest(state);
     shortest.Offer(PlanRemainderGreedily(state, options.seed, 1));
     if (shortest.CanImprove() && nTransfers <= MOST_TRANSFERS_FOREST)

@@ -4,6 +4,8 @@
 
 #include "hrl-planner.h"
 
+#include "planning-limits.h"
+
 #include "ns3/allreduce-bounds.h"
 #include "ns3/forest-scheduler.h"
 #include "ns3/forest-timetable.h"
@@ -24,24 +26,14 @@ namespace
 {
 
 /// Other middles are tried until so many transfers have been planned: less than a second.
-constexpr std::size_t MOST_TRANSFERS = 20'000;
+constexpr std::size_t MOST_TRANSFERS_OF_MIDDLES = 20'000;
 /// Likewise, where plans can be at the bound and mostly are at the first try.
 constexpr std::size_t MOST_TRANSFERS_BARE = 500'000;
-/// There, so many endings are tried at most before all is planned anew.
-constexpr uint32_t MOST_ENDINGS = 8;
 
 /// Choosing round by round is rehearsed so often at most, and only for so many transfers in all.
 constexpr uint32_t MOST_REHEARSALS = 16;
 constexpr std::size_t MOST_TRANSFERS_REHEARSED = 60'000;
 
-/// The temperature there of every other try: breaking ties in other ways changes too little.
-constexpr float LOOSE = 0.3;
-
-/// The best of so many plans by packing trees is tried, too, as long as so many transfers are
-/// planned for them in all; one plan if they are many, none if it would take seconds.
-constexpr std::size_t MOST_FORESTS = 16;
-constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
-constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
 /// Rings are tried where servers have one port, and up to so many transfers.
 constexpr std::size_t MOST_TRANSFERS_RING = 15'000;
 
@@ -221,10 +213,10 @@ PlanFromMiddle(const Topology& topology,
     // broken in other ways instead of trying other middles.
     const bool isBareEnough = nMiddles == 0 || leastOfBare <= bound;
     const std::size_t nTransfers = roots.size() * topology.GetNServers();
-    const uint32_t nTries =
-        std::clamp<std::size_t>((isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS) / nTransfers,
-                                1,
-                                std::max(1U, nMiddles));
+    const uint32_t nTries = std::clamp<std::size_t>(
+        (isBareEnough ? MOST_TRANSFERS_BARE : MOST_TRANSFERS_OF_MIDDLES) / nTransfers,
+        1,
+        std::max(1U, nMiddles));
     if (isBareEnough && nMiddles > 1)
     {
         planner.SetEndings(std::min(MOST_ENDINGS, nTries + 1));

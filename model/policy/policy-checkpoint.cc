@@ -187,7 +187,7 @@ WriteCheckpoint(const std::string& path,
     for (const PolicyHead head : POLICY_HEADS)
     {
         json["networks"][GetPolicyHeadName(head)] = {{"features", GetPolicyFeatures(head)},
-                                                     {"hidden", PerceptronWeights::HIDDEN},
+                                                     {"hidden", HIDDEN},
                                                      {"weights", weights.Get(head).values}};
     }
     WriteFileAtomically(path, json.dump() + "\n");

@@ -42,11 +42,9 @@ TakeLayer(torch::nn::Linear& layer, const float* values)
 } // namespace
 
 PerceptronImpl::PerceptronImpl(int64_t nInputs)
-    : m_first(register_module("first", torch::nn::Linear(nInputs, PerceptronWeights::HIDDEN))),
-      m_second(
-          register_module("second",
-                          torch::nn::Linear(PerceptronWeights::HIDDEN, PerceptronWeights::HIDDEN))),
-      m_last(register_module("last", torch::nn::Linear(PerceptronWeights::HIDDEN, 1)))
+    : m_first(register_module("first", torch::nn::Linear(nInputs, HIDDEN))),
+      m_second(register_module("second", torch::nn::Linear(HIDDEN, HIDDEN))),
+      m_last(register_module("last", torch::nn::Linear(HIDDEN, 1)))
 {
 }
 

@@ -15,8 +15,6 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
-
 /// What a feature adds to the score of a choice.
 struct Rule
 {

@@ -17,8 +17,6 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint32_t HIDDEN = PerceptronWeights::HIDDEN;
-
 /// As many numbers as fit into a register of AVX2; compilers do not see by themselves that the sums
 /// of a layer can stay in registers. Not "using": Clang would forget the alignment.
 typedef float Lanes __attribute__((vector_size(32), aligned(sizeof(float)), may_alias));

@@ -14,6 +14,9 @@
 namespace ns3::allreduce
 {
 
+/// Width of both hidden layers.
+inline constexpr uint32_t HIDDEN = 32;
+
 /**
  * @ingroup allreduce
  * @brief A perceptron with two hidden layers and one output, in plain memory.
@@ -23,8 +26,7 @@ namespace ns3::allreduce
  */
 struct PerceptronWeights
 {
-    static constexpr uint32_t HIDDEN = 32; //!< width of both hidden layers
-    static constexpr float LEAK = 0.01F;   //!< slope of the activation below zero
+    static constexpr float LEAK = 0.01F; //!< slope of the activation below zero
 
     uint32_t nInputs{0};       //!< features of a row
     std::vector<float> values; //!< layer after layer: weights by input, then biases

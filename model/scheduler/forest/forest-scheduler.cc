@@ -25,7 +25,7 @@ namespace
 {
 
 /// Other lags are tried until so many workloads have been placed: about a second.
-constexpr std::size_t MOST_WORK = 4'000'000;
+constexpr std::size_t MOST_WORK_OF_LAGS = 4'000'000;
 /// The share of planning that growing trees takes, roughly.
 constexpr double SHARE_OF_TREES = 0.5;
 /// Lags of first timetables, the one that is best in the mean first.
@@ -76,7 +76,7 @@ class ShortestTimetable
         uint64_t matching = 0;
         for (const uint32_t lag : LAGS)
         {
-            if (work > MOST_WORK)
+            if (work > MOST_WORK_OF_LAGS)
             {
                 break;
             }

@@ -21,7 +21,7 @@ namespace
 {
 
 /// Workloads are placed again and again while that is quick: about a second.
-constexpr std::size_t MOST_WORK = 4'000'000;
+constexpr std::size_t MOST_WORK_OF_TRIES = 4'000'000;
 /// A timetable that did not get shorter so many times will not.
 constexpr uint32_t MOST_FAILURES = 3;
 /// With more workloads than this, servers keep to their trees.
@@ -105,7 +105,7 @@ ForestTimetable::Shorten(uint32_t enough)
         m_deliveries.size() <= MOST_WORKLOADS_REROUTED ? Senders::ANYBODY : Senders::PARENT;
     std::size_t work = 0;
     for (uint32_t nFailures = 0;
-         nFailures < MOST_FAILURES && work <= MOST_WORK && m_timetable.nRounds > enough;)
+         nFailures < MOST_FAILURES && work <= MOST_WORK_OF_TRIES && m_timetable.nRounds > enough;)
     {
         const uint32_t nRounds = m_timetable.nRounds;
         PushTogether(senders);

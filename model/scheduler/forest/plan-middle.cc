@@ -30,7 +30,7 @@ constexpr double PRICE_NEXT_TO_ROOT = 0.3;
 /// What it costs that a core is more than the root: such a chunk is not final in the middle.
 constexpr double PRICE_OF_CORE = 0.3;
 /// The least price of a link: of paths that cost nothing the shorter one is better.
-constexpr double LEAST_PRICE = 1e-4;
+constexpr double LEAST_CORE_PRICE = 1e-4;
 
 /// A spanning tree of the servers, each with the path from its parent.
 struct RootedTree
@@ -50,10 +50,10 @@ struct RootedTree
  * Grows trees of servers as Prim does, over paths of switches, where each direction of a
  * link has a price of its own. Deep trees are a little dearer than shallow ones.
  */
-class TreeGrower
+class RootedTreeGrower
 {
   public:
-    explicit TreeGrower(const Topology& topology)
+    explicit RootedTreeGrower(const Topology& topology)
         : m_topology(topology),
           m_price(topology.GetNNodes()),
           m_by(topology.GetNNodes()),
@@ -205,7 +205,7 @@ class HalfLoads
     {
         const double fullness = m_load[half][link] / m_room[link];
         m_price[half][link] =
-            std::exp(m_steepness * (fullness - 1)) / m_capacity[link] + LEAST_PRICE;
+            std::exp(m_steepness * (fullness - 1)) / m_capacity[link] + LEAST_CORE_PRICE;
     }
 
     double m_steepness{1};                      //!< how prices grow with load
@@ -398,7 +398,7 @@ class CoreChooser
     const std::vector<NodeId>& m_roots; //!< by chunk
     PlanMiddle m_middle;                //!< what has been chosen
     HalfLoads m_loads;                  //!< of the links
-    TreeGrower m_grower;
+    RootedTreeGrower m_grower;
     RootedTree m_tree; //!< the one found last
     PlannerRandom m_random;
     bool m_hasSingles{false};        //!< chunks without partners

@@ -23,7 +23,7 @@ constexpr uint32_t CHUNKS_PER_SENDER = 4;
 constexpr std::size_t MAX_BLOCKED_ROUTES = 16;
 
 constexpr DirectedLinkId NO_LINK = std::numeric_limits<DirectedLinkId>::max();
-constexpr double NEVER = std::numeric_limits<double>::infinity();
+constexpr double NO_ROUTE = std::numeric_limits<double>::infinity();
 
 } // namespace
 
@@ -103,7 +103,7 @@ bool
 RouteSearch::FindFree(DirectedLinkId last, Route& route)
 {
     Begin(last);
-    Choice best{NEVER, 0, NO_LINK};
+    Choice best{NO_ROUTE, 0, NO_LINK};
     SearchFreeLinks([&] { return m_nToWeigh > 0; },
                     [&](NodeId sender, DirectedLinkId first, uint32_t length) {
                         ConsiderSender(sender, first, length, best);
@@ -257,7 +257,7 @@ RouteSearch::FindBehindFullLinks(std::vector<BlockedRoute>& routes)
             }
             m_reachedIn[from] = m_search;
             OpenMissing();
-            Choice best{NEVER, 0, NO_LINK};
+            Choice best{NO_ROUTE, 0, NO_LINK};
             ConsiderSender(from, link, length, best);
             if (best.first != NO_LINK)
             {

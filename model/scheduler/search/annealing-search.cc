@@ -21,7 +21,7 @@ constexpr int32_t MOST_SHIFT = 4;
 /// A round counts as much as this price of a path: a sum may come later to spare scarce links.
 constexpr uint32_t PRICE_OF_ROUND = 16;
 /// How much worse a plan may get, in simulated annealing.
-constexpr double TEMPERATURE = 0.4;
+constexpr double ANNEALING_TEMPERATURE = 0.4;
 
 /// See MakeAnnealingSearch.
 class AnnealingSearch : public DeliverySearch
@@ -50,7 +50,7 @@ class AnnealingSearch : public DeliverySearch
             const uint32_t nextBeyond =
                 CountBeyond((isShorter ? m_next.nRounds : plan.nRounds) - 1);
             if (isShorter || nextBeyond <= beyond ||
-                m_random.Unit() < std::exp((double(beyond) - nextBeyond) / TEMPERATURE))
+                m_random.Unit() < std::exp((double(beyond) - nextBeyond) / ANNEALING_TEMPERATURE))
             {
                 beyond = nextBeyond;
                 std::swap(current, m_next);

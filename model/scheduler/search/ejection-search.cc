@@ -24,7 +24,7 @@ constexpr uint32_t EJECTION_PRICE = 2048;
 /// A place may be dearer than another one by this price, by chance, and be taken.
 constexpr uint32_t EJECTION_NOISE = 512;
 /// How many more deliveries may become open, in simulated annealing.
-constexpr double TEMPERATURE = 0.3;
+constexpr double EJECTION_TEMPERATURE = 0.3;
 
 /**
  * See MakeEjectionSearch. Here the time of a delivery counts from its half's beginning: down from
@@ -163,7 +163,7 @@ class EjectionSearch : public DeliverySearch
             PlaceFreely(ejected);
         }
         const double nMore = static_cast<double>(m_open.size()) - static_cast<double>(nOpen);
-        if (nMore > 0 && m_random.Unit() >= std::exp(-nMore / TEMPERATURE))
+        if (nMore > 0 && m_random.Unit() >= std::exp(-nMore / EJECTION_TEMPERATURE))
         {
             Undo();
         }
