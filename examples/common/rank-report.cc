@@ -147,17 +147,17 @@ WriteRankReport(const RankReport& report)
     }
     const ExperimentResult& result = report.result;
     return RankJson{{"failure", result.failure},
-                {"begin", report.begin.GetTimeStep()},
-                {"rounds", rounds},
-                {"messages", result.nMessages},
-                {"resent", result.nResent},
-                {"dropped", result.nDropped},
-                {"events", result.nEvents},
-                {"wall", result.wallSeconds},
-                {"wait", report.waitSeconds},
-                {"links", WriteLinks(report)},
-                {"started", WriteFlows(report.started)},
-                {"flows", WriteFlows(result.flows)}}
+                    {"begin", report.begin.GetTimeStep()},
+                    {"rounds", rounds},
+                    {"messages", result.nMessages},
+                    {"resent", result.nResent},
+                    {"dropped", result.nDropped},
+                    {"events", result.nEvents},
+                    {"wall", result.wallSeconds},
+                    {"wait", report.waitSeconds},
+                    {"links", WriteLinks(report)},
+                    {"started", WriteFlows(report.started)},
+                    {"flows", WriteFlows(result.flows)}}
         .dump();
 }
 

@@ -5,11 +5,11 @@
 #ifndef ALLREDUCE_CONTROL_PLANE_H
 #define ALLREDUCE_CONTROL_PLANE_H
 
-#include "allreduce-transport.h"
 #include "token-barrier.h"
 
 #include "ns3/allreduce-state.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-transport.h"
 
 #include <cstdint>
 #include <functional>

@@ -5,10 +5,10 @@
 #ifndef ALLREDUCE_TRANSFER_NUMBERS_H
 #define ALLREDUCE_TRANSFER_NUMBERS_H
 
-#include "allreduce-transport.h"
 #include "token-barrier.h"
 
 #include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-transport.h"
 
 #include <algorithm>
 #include <optional>

@@ -4,9 +4,9 @@
 
 #include "allreduce-session.h"
 
-#include "abort-on-input-error.h"
 #include "collective-run.h"
 
+#include "ns3/abort-on-input-error.h"
 #include "ns3/abort.h"
 #include "ns3/allreduce-compat.h"
 #include "ns3/boolean.h"

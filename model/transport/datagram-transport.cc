@@ -4,8 +4,7 @@
 
 #include "datagram-transport.h"
 
-#include "light-link-device.h"
-
+#include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"

@@ -5,8 +5,7 @@
 #ifndef ALLREDUCE_DATA_H
 #define ALLREDUCE_DATA_H
 
-#include "allreduce-transport.h"
-
+#include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-workload.h"
 #include "ns3/collective.h"
 

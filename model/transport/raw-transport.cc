@@ -3,9 +3,9 @@
  */
 
 #include "datagram-transport.h"
-#include "light-link-device.h"
 
 #include "ns3/abort.h"
+#include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/ppp-header.h"
 #include "ns3/simple-ref-count.h"

@@ -3,12 +3,12 @@
  */
 
 #include "allreduce-transport.h"
-#include "light-link-device.h"
 #include "tcp-path-connection.h"
 
 #include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/double.h"
+#include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"

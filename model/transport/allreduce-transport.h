@@ -5,8 +5,7 @@
 #ifndef ALLREDUCE_TRANSPORT_H
 #define ALLREDUCE_TRANSPORT_H
 
-#include "allreduce-network.h"
-
+#include "ns3/allreduce-network.h"
 #include "ns3/callback.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"

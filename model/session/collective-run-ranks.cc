@@ -10,8 +10,8 @@
  */
 
 #include "collective-run.h"
-#include "distributed-run.h"
 
+#include "ns3/distributed-run.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>

@@ -5,9 +5,8 @@
 #ifndef ALLREDUCE_CHUNK_CHOICE_H
 #define ALLREDUCE_CHUNK_CHOICE_H
 
-#include "allreduce-transport.h"
-
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/verified-plan.h"
 
 #include <cstdint>

@@ -7,10 +7,10 @@
 
 #include "allreduce-application.h"
 #include "allreduce-data.h"
-#include "allreduce-network.h"
-#include "allreduce-transport.h"
 
+#include "ns3/allreduce-network.h"
 #include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-transport.h"
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
 #include "ns3/object.h"

@@ -3,10 +3,10 @@
  */
 
 #include "datagram-transport.h"
-#include "light-link-device.h"
 
 #include "ns3/abort.h"
 #include "ns3/inet-socket-address.h"
+#include "ns3/light-link-device.h"
 #include "ns3/socket.h"
 #include "ns3/udp-socket-factory.h"
 

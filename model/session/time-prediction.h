@@ -5,9 +5,8 @@
 #ifndef ALLREDUCE_TIME_PREDICTION_H
 #define ALLREDUCE_TIME_PREDICTION_H
 
-#include "allreduce-transport.h"
-
 #include "ns3/allreduce-schedule.h"
+#include "ns3/allreduce-transport.h"
 
 #include <cstdint>
 
