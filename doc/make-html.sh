@@ -30,7 +30,9 @@ WARN_NO_PARAMDOC = YES
 WARN_LOGFILE = $scratch/doxygen.log
 END
     doxygen "$scratch/Doxyfile" >/dev/null
-    ! grep warning "$scratch/doxygen.log" | grep -v ' override (function) of ' | sort -u | grep .
+    if grep warning "$scratch/doxygen.log" | grep -v ' override (function) of ' | sort -u | grep .; then
+        return 1
+    fi
     rm -rf "$folder/classes"
     mv "$scratch/doxygen/html" "$folder/classes"
 }

@@ -68,8 +68,8 @@ class ChakraIteration::Server
     /// A step under way.
     struct Running
     {
-        uint32_t step; //!< the step
-        uint64_t end;  //!< when it ends
+        uint32_t step;
+        uint64_t end; //!< when it ends
     };
 
     static constexpr uint64_t FOREVER = std::numeric_limits<uint64_t>::max();

@@ -73,7 +73,7 @@ class AllocationChecker
         std::vector<uint32_t> workers; //!< on each server
     };
 
-    const GpuCluster& m_cluster;                    //!< the cluster
+    const GpuCluster& m_cluster;
     const std::vector<Job>& m_jobs;                 //!< by id
     std::unordered_map<uint64_t, uint32_t> m_links; //!< by both ends: index of the direction
     std::vector<double> m_rates;                    //!< by direction: bit/s

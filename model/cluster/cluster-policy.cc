@@ -348,7 +348,7 @@ class DrfPolicy : public ClusterPolicy
 /// A policy as users name it.
 struct NamedPolicy
 {
-    const char* name;                                      //!< its name
+    const char* name;
     std::unique_ptr<ClusterPolicy> (*make)(uint64_t seed); //!< makes it
     bool isForAll{true};                                   //!< it can play every trace
 };

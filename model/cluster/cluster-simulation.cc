@@ -77,7 +77,7 @@ class Simulation
     /// Where a job's last ring was.
     struct LastRing
     {
-        std::vector<NodeId> servers;   //!< its servers
+        std::vector<NodeId> servers;
         std::vector<uint32_t> workers; //!< on each
     };
 
@@ -270,12 +270,12 @@ class Simulation
         m_result.fairness = sumOfSquares > 0 ? sum * sum / (nJobs * sumOfSquares) : 0;
     }
 
-    const GpuCluster& m_cluster;       //!< where
-    const std::vector<Job>& m_jobs;    //!< by id
-    const JobUtility& m_utility;       //!< what progress is worth
-    ClusterPolicy& m_policy;           //!< who allocates
-    uint32_t m_nSlots;                 //!< number of slots
-    RingPlacement m_placement;         //!< the rings
+    const GpuCluster& m_cluster;    //!< where
+    const std::vector<Job>& m_jobs; //!< by id
+    const JobUtility& m_utility;    //!< what progress is worth
+    ClusterPolicy& m_policy;        //!< who allocates
+    uint32_t m_nSlots;              //!< number of slots
+    RingPlacement m_placement;
     AllocationChecker m_checker;       //!< looks at every slot
     std::vector<JobId> m_byArrival;    //!< jobs in the order in which they arrive
     std::size_t m_nArrived{0};         //!< how many have

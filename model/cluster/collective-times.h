@@ -58,7 +58,7 @@ class CollectiveTimes
   private:
     double Compare(const std::vector<NodeId>& servers) const;
 
-    Topology m_topology;                               //!< the network
+    Topology m_topology;
     std::string m_scheduler;                           //!< who plans
     std::map<std::vector<NodeId>, double> m_byServers; //!< by servers in ascending order: the share
 };

@@ -68,7 +68,7 @@ class FreePathSearch
     bool IsSeen(NodeId node) const;
     void See(NodeId node, NodeId parent);
 
-    const Topology& m_topology;             //!< the network
+    const Topology& m_topology;
     const std::vector<uint64_t>& m_freeBps; //!< by directed link
     uint32_t m_search{0};                   //!< number of this search
     std::vector<uint32_t> m_seen;           //!< by node: the last search that saw it
@@ -199,7 +199,7 @@ class RingPlacement
     void Reserve(const RingEmbedding& ring, const Path& path);
     void SetFree(NodeId server, uint32_t nFree);
 
-    const GpuCluster& m_cluster;               //!< the cluster
+    const GpuCluster& m_cluster;
     uint32_t m_nGpus;                          //!< of all servers
     uint32_t m_nFree{0};                       //!< free GPUs of all servers
     std::vector<uint32_t> m_free;              //!< free GPUs by server

@@ -271,7 +271,7 @@ class AllReduceState
     void MakeFinalIfComplete(ChunkId chunk);
     void DropEndedFlights();
 
-    const Topology* m_topology;       //!< the network
+    const Topology* m_topology;
     Collective m_collective;          //!< what is to be summed where
     BitMatrix m_receivers;            //!< [server][chunk]; no columns: all are
     BitMatrix m_mayHold;              //!< [server][chunk]; no columns: all may

@@ -169,9 +169,9 @@ class ContributionLedger
     /// @return an entry that is over, which may be used again
     Entry TakeEntry(EntryId id);
 
-    const Topology* m_topology; //!< the network
-    Collective m_collective;    //!< what is to be summed where
-    uint32_t m_nServers;        //!< number of servers
+    const Topology* m_topology;
+    Collective m_collective; //!< what is to be summed where
+    uint32_t m_nServers;     //!< number of servers
     // Each unit is a tree of contributions, named by the one at its top.
     std::vector<NodeId> m_above;    //!< [chunk][server]: what its contribution was merged into; at
                                     //!< the top: who holds the unit

@@ -158,7 +158,7 @@ class SideTrial
         }
     }
 
-    const Topology& m_topology;            //!< the network
+    const Topology& m_topology;
     const Collective& m_collective;        //!< what is to be summed where
     const std::vector<uint64_t>& m_widths; //!< by link
     const std::vector<uint64_t>& m_sizes;  //!< by chunk
@@ -288,7 +288,7 @@ class GroupCuts
         return isInside;
     }
 
-    const Topology& m_topology;           //!< the network
+    const Topology& m_topology;
     const std::vector<NodeId>& m_group;   //!< its servers
     const std::vector<int64_t>& m_widths; //!< by link
     ServerFlow m_flow;                    //!< finds cuts

@@ -156,7 +156,7 @@ class HeadsAndTails
         return rounds;
     }
 
-    const Topology& m_topology;             //!< the network
+    const Topology& m_topology;
     const ReduceGrowth& m_growth;           //!< how fast sums become final
     const std::vector<uint64_t>& m_nChunks; //!< by root
     ServerFlow m_flow;                      //!< finds cuts

@@ -93,7 +93,7 @@ class LeastDelays
         }
     }
 
-    const Topology& m_topology;    //!< the network
+    const Topology& m_topology;
     std::vector<int64_t> m_delays; //!< by node: the least found so far
     std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> m_queue; //!< to leave from
 };
@@ -227,7 +227,7 @@ class LatencySearch
         }
     }
 
-    const Topology& m_topology;          //!< the network
+    const Topology& m_topology;
     const std::vector<DataKind> m_kinds; //!< what goes from whom to whom
     const std::vector<double> m_rates;   //!< by server: of its ports, in bit/s
     int64_t m_leastDelayNs{std::numeric_limits<int64_t>::max()}; //!< between two servers

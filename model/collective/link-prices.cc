@@ -235,7 +235,7 @@ class PartitionSearch
         }
     }
 
-    const Topology& m_topology;           //!< the network
+    const Topology& m_topology;
     const std::vector<int64_t>& m_widths; //!< by link
     uint32_t m_nServers;                  //!< number of servers
     ServerFlow m_flow;                    //!< finds cuts

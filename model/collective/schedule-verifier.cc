@@ -23,7 +23,7 @@ namespace
 /// Where a workload stands in the schedule.
 struct Place
 {
-    uint32_t round;    //!< its round
+    uint32_t round;
     uint32_t workload; //!< its index there
 
     bool operator<(const Place& other) const
@@ -214,8 +214,8 @@ class PathChecker
         return true;
     }
 
-    const ContributionLedger& m_start;     //!< knows which links are up
-    const Topology& m_topology;            //!< the network
+    const ContributionLedger& m_start; //!< knows which links are up
+    const Topology& m_topology;
     FirstViolation& m_violation;           //!< where violations go
     std::vector<uint32_t> m_used;          //!< by directed link: workloads in this round
     std::vector<DirectedLinkId> m_touched; //!< links used in this round
@@ -575,13 +575,13 @@ class ChunkReplay
         }
     }
 
-    uint32_t m_nServers;                            //!< number of servers
-    const ContributionLedger& m_start;              //!< where all is at the start
-    RoundRange m_rounds;                            //!< what is verified
-    RoundsEnd m_end;                                //!< how it must end
-    FirstViolation& m_violation;                    //!< where violations go
-    ChunkId m_chunk{0};                             //!< the chunk that is replayed
-    NodeId m_root{0};                               //!< its root
+    uint32_t m_nServers;               //!< number of servers
+    const ContributionLedger& m_start; //!< where all is at the start
+    RoundRange m_rounds;               //!< what is verified
+    RoundsEnd m_end;                   //!< how it must end
+    FirstViolation& m_violation;       //!< where violations go
+    ChunkId m_chunk{0};                //!< the chunk that is replayed
+    NodeId m_root{0};
     uint32_t m_nContributors{0};                    //!< how many contribute to it
     bool m_isFinal{false};                          //!< the root has all contributions
     std::vector<std::vector<Sum>> m_held;           //!< by server: its partial sums
@@ -645,7 +645,7 @@ class MovesByChunk
 
     ChunkId m_firstChunk;          //!< the first of these chunks
     std::vector<uint64_t> m_first; //!< by chunk: index of its first move
-    std::vector<Move> m_moves;     //!< the moves
+    std::vector<Move> m_moves;
 };
 
 /// @return whether every workload's chunk has a root

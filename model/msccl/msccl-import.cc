@@ -89,7 +89,7 @@ class RoundRouter
         ForEachLink(m_topology, path, [&](DirectedLinkId link) { ++m_load[link]; });
     }
 
-    const Topology& m_topology;   //!< the network
+    const Topology& m_topology;
     std::vector<uint32_t> m_load; //!< by directed link: workloads of this round
     SwitchPathSearch m_search;    //!< finds them
 };
@@ -176,15 +176,15 @@ class MscclRun
     /// A chunk of a message.
     struct Piece
     {
-        uint32_t message; //!< the message
-        uint32_t index;   //!< and the chunk of it
+        uint32_t message;
+        uint32_t index; //!< and the chunk of it
     };
 
     /// A piece and the way it takes.
     struct RoutedPiece
     {
-        Piece piece; //!< the piece
-        Path path;   //!< its way
+        Piece piece;
+        Path path; //!< its way
     };
 
     template <typename... Parts>
@@ -741,8 +741,8 @@ class MscclRun
         return schedule;
     }
 
-    const MscclProgram& m_program;                      //!< the program
-    const Topology& m_topology;                         //!< the network
+    const MscclProgram& m_program;
+    const Topology& m_topology;
     std::string m_source;                               //!< where the program comes from
     MscclMemory m_memory;                               //!< what the GPUs hold
     RoundRouter m_router;                               //!< finds ways

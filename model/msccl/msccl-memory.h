@@ -136,7 +136,7 @@ class MscclMemory
     Cell& Write(MscclSlot slot);
     void CheckPast(const Access& access, MscclSlot slot) const;
 
-    const MscclProgram& m_program;        //!< the program
+    const MscclProgram& m_program;
     std::string m_source;                 //!< where it comes from
     std::vector<std::size_t> m_firstCell; //!< by GPU: index of its first cell
     std::vector<uint32_t> m_firstBlock;   //!< by GPU: number of its first threadblock

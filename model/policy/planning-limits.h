@@ -23,13 +23,14 @@ inline constexpr uint32_t MOST_ENDINGS = 8;
 /// The temperature of every other try: breaking ties in other ways changes too little.
 inline constexpr float LOOSE = 0.3;
 
-/// The best of so many plans by packing trees is tried, too, as long as so many transfers are
-/// planned for them in all; one plan if they are many, none if it would take seconds.
-///@{
+/// The best of so many forests is tried, too.
 inline constexpr std::size_t MOST_FORESTS = 16;
+
+/// Forests are tried until they have so many transfers in all.
 inline constexpr std::size_t MOST_TRANSFERS_FORESTS = 15'000;
+
+/// Not even one forest is tried for more transfers than these: it would take seconds.
 inline constexpr std::size_t MOST_TRANSFERS_FOREST = 200'000;
-///@}
 
 } // namespace ns3::allreduce
 

@@ -126,7 +126,7 @@ MakeValidationSeed(uint32_t index)
 /// A network, and how many chunks each of its servers is to have.
 struct DrawnNetwork
 {
-    Topology topology;        //!< the network
+    Topology topology;
     uint32_t chunksPerServer; //!< m
 };
 

@@ -35,7 +35,8 @@ class InputBuffer : public std::streambuf
     InputBuffer& operator=(const InputBuffer&) = delete;
 
   protected:
-    /// @throws InputError that names the file if it cannot be read, or is too large
+    /// @return the next byte, or the end @throws InputError if the file cannot be read or is too
+    /// large
     int_type underflow() override;
 
   private:
@@ -64,7 +65,7 @@ class InputFile : public std::istream
     InputFile(const std::string& path, const std::string& what);
 
   private:
-    InputBuffer m_buffer; //!< the file
+    InputBuffer m_buffer;
 };
 
 } // namespace ns3::allreduce

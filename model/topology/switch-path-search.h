@@ -81,7 +81,7 @@ class SwitchPathSearch
     }
 
   private:
-    const Topology& m_topology;        //!< the network
+    const Topology& m_topology;
     uint32_t m_search{0};              //!< number of the present search
     std::vector<uint32_t> m_reachedIn; //!< by node: the last search that reached it
     std::vector<NodeId> m_previous;    //!< by node reached: where from

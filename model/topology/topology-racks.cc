@@ -71,7 +71,7 @@ class RackKeys
     }
 
   private:
-    const Topology& m_topology;               //!< the network
+    const Topology& m_topology;
     std::map<SwitchSet, uint32_t> m_nServers; //!< by switches: the servers with just these
     std::map<NodeId, SwitchSet> m_sharedBy;   //!< by switch: a set with it that several have
 };

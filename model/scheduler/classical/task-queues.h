@@ -83,12 +83,13 @@ class TaskQueues
     bool TakeNext(TransferTable::Id& transfer);
 
     /// Let the round look at a queue again, after all that is before its first task.
+    /// @param transfer whose queue it is
     void PutBack(TransferTable::Id transfer);
 
-    /// Add a task to the queue for its next transfer.
+    /// Add a task to the queue for its next transfer. @param task the task
     void Push(TaskId task);
 
-    /// Remove the first task of a queue.
+    /// Remove the first task of a queue. @param transfer whose queue it is
     void Pop(TransferTable::Id transfer);
 
     /// @return the first task of a queue @param transfer whose queue it is, not empty
@@ -104,9 +105,11 @@ class TaskQueues
     }
 
     /// A task makes its next transfer: its ports have less to carry, and it has its own rank now.
+    /// @param task the task
     void Advance(TaskId task);
 
     /// Change what ports have to carry by the transfers that a task has left.
+    /// @param progress the task's @param difference in chunks, for each transfer that is left
     void AddLoad(const TaskProgress& progress, int32_t difference);
 
   private:
