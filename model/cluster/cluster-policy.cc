@@ -261,8 +261,8 @@ class QueuePolicy : public ClusterPolicy
         return queue;
     }
 
-    Order m_order;            //!< who comes first
-    std::mt19937_64 m_random; //!< chance
+    Order m_order; //!< who comes first
+    std::mt19937_64 m_random;
 };
 
 /// A job that can take another worker.
@@ -353,7 +353,7 @@ struct NamedPolicy
     bool isForAll{true};                                   //!< it can play every trace
 };
 
-/// For policies without chance.
+/// For policies that draw no random numbers.
 template <typename Policy>
 std::unique_ptr<ClusterPolicy>
 Make(uint64_t)

@@ -248,7 +248,7 @@ ContributionLedger::Abort(EntryId id)
 NodeId
 ContributionLedger::Merge(ChunkId chunk, NodeId x, NodeId y)
 {
-    // By chance, so that no chain of contributions becomes long.
+    // At random, so that no chain of contributions becomes long.
     const auto [top, other] = MixBits(x) < MixBits(y) ? std::pair(x, y) : std::pair(y, x);
     m_above[GetIndex(chunk, other)] = top;
     --m_nUnits[chunk];

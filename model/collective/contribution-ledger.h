@@ -22,7 +22,7 @@ namespace ns3::allreduce
  * @ingroup allreduce
  *
  * @brief Writes down where every contribution of an AllReduce, or another collective, is: what a
- * verifier has to know to prove a rest.
+ * verifier has to know to prove a remainder.
  *
  * It is told which workloads begin, arrive and are lost, and shares no rule with AllReduceState.
  * Until a chunk is final each contribution to it is in one partial sum, a *unit*, which is held by

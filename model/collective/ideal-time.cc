@@ -59,7 +59,7 @@ class LeastDelays
     {
     }
 
-    /// @return by node: the least delay of a way from a server, over servers and switches
+    /// @return by node: the least delay of a path from a server, over servers and switches
     const std::vector<int64_t>& Find(NodeId from)
     {
         m_delays.assign(m_topology.GetNNodes(), std::numeric_limits<int64_t>::max());
@@ -133,8 +133,8 @@ ListKinds(const Topology& topology, const Collective& collective, uint64_t bytes
 struct Obligation
 {
     uint64_t bytes{0};     //!< how much
-    int64_t delayNs{0};    //!< the least that its last byte is on the way, whichever that is
-    int64_t farthestNs{0}; //!< how long some byte is on the way
+    int64_t delayNs{0};    //!< the least time that its last byte travels, whichever that is
+    int64_t farthestNs{0}; //!< how long some byte travels
     NodeId farthest{0};    //!< to or from whom
 
     /// Add data that goes to, or comes from, some servers. @param self whose obligation it is

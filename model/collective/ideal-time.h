@@ -22,7 +22,7 @@ struct IdealTime
 {
     double seconds{0}; //!< the larger of the two that follow
     double bandwidth{
-        0};            //!< what the links need to carry all the data, and the way of its last byte
+        0};            //!< what the links need to carry all the data, and the path of its last byte
     double latency{0}; //!< what a server's data needs through its ports and to the farthest other
     std::string bottleneck; //!< what decides bandwidth: "server 4, 4 links of 100 Gb/s"
     std::string farthest;   //!< what decides latency: "server 0 and server 9, 4us apart"

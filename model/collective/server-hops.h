@@ -19,7 +19,7 @@ namespace ns3::allreduce
  * @param topology the network
  * @param from some servers
  * @return by server: the least number of workloads, one after another, from or to one of these;
- *         UNREACHABLE if there is no way. A workload passes any number of switches.
+ *         UNREACHABLE if there is no path. A workload passes any number of switches.
  */
 std::vector<uint32_t> ComputeServerHops(const Topology& topology, const std::vector<NodeId>& from);
 

@@ -180,11 +180,11 @@ class MscclRun
         uint32_t index; //!< and the chunk of it
     };
 
-    /// A piece and the way it takes.
+    /// A piece and the path it takes.
     struct RoutedPiece
     {
         Piece piece;
-        Path path; //!< its way
+        Path path; //!< by which it goes
     };
 
     template <typename... Parts>
@@ -745,7 +745,7 @@ class MscclRun
     const Topology& m_topology;
     std::string m_source;                               //!< where the program comes from
     MscclMemory m_memory;                               //!< what the GPUs hold
-    RoundRouter m_router;                               //!< finds ways
+    RoundRouter m_router;                               //!< finds paths
     std::vector<Step> m_steps;                          //!< all steps, a threadblock after another
     std::vector<MscclMemory::Past> m_pasts;             //!< by threadblock: what it has seen
     std::vector<Message> m_messages;                    //!< all messages

@@ -93,7 +93,7 @@ using Port = PolicyView::PortFacts;
 using Sender = PolicyView::SenderFacts;
 using Item = PolicyView::ItemFacts;
 
-// Checkpoints have these names, so that a path is still called a way here.
+// Checkpoints contain these names, so they stay as they are: "way" means path.
 constexpr Feature<Port> PORT_FEATURES[] = {
     {"one over its possible senders", [](auto& p) { return 1.0F / p.nSenders; }},
     {"possible senders, up to 8", [](auto& p) { return Cap(p.nSenders, 8); }},

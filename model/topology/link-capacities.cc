@@ -37,7 +37,7 @@ HasLessRate(const Link& x, const Link& y)
 
 /**
  * @param worst the link with the most rate for each unit flow, so the one that loses most
- * @param unit a link that unit flows fill without a rest
+ * @param unit a link that unit flows fill exactly
  * @return whether the loss is at most MOST_ROUNDING_LOSS_PERCENT
  */
 bool
@@ -49,7 +49,7 @@ IsLossSmall(const Link& worst, const Link& unit)
 
 /**
  * @param links the links
- * @param unit a link that unit flows fill without a rest
+ * @param unit a link that unit flows fill exactly
  * @return the link that loses most, with the capacity that it would have
  */
 Link

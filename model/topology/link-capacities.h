@@ -46,7 +46,7 @@ void DeriveCapacities(std::vector<Link>& links);
 /**
  * @ingroup allreduce
  *
- * The link that unit flows fill without a rest: none has less rate for each of its unit flows.
+ * The link that unit flows fill exactly: none has less rate for each of its unit flows.
  *
  * @param links one link or more, their capacities above 0
  * @return the first such link
@@ -57,7 +57,7 @@ const Link& FindUnitLink(const std::vector<Link>& links);
  * @ingroup allreduce
  *
  * @param rateBps the rate of a link in bit/s
- * @param unit a link that unit flows fill without a rest
+ * @param unit a link that unit flows fill exactly
  * @return the number of unit flows that the rate has room for, at most
  *         TopologyBuilder::MAX_CAPACITY; 0 if it has not room for one
  */

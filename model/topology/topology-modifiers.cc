@@ -97,7 +97,7 @@ FindSpanningForest(const Topology& topology, const std::vector<LinkId>& order)
  * Remove links that only lead to switches, outermost first.
  *
  * @param topology the network
- * @param [in,out] removed by link; the rest must be a forest
+ * @param [in,out] removed by link; the others must be a forest
  * @param left how many links to remove at most
  */
 void
@@ -136,11 +136,11 @@ PruneSwitches(const Topology& topology, std::vector<bool>& removed, uint32_t lef
 }
 
 /**
- * Double rate and capacity. Where the capacity was the rate rounded down, the rest, doubled, can
- * make one more unit flow.
+ * Double rate and capacity. Where the capacity was the rate rounded down, what was lost, doubled,
+ * can make one more unit flow.
  *
  * @param [in,out] link the link
- * @param unit a link that unit flows fill without a rest
+ * @param unit a link that unit flows fill exactly
  */
 void
 Widen(Link& link, const Link& unit)

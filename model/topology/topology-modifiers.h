@@ -21,7 +21,7 @@ namespace ns3::allreduce
  * @param topology the network, its servers connected
  * @param fraction share of the links to remove, 0 to 1; at least one link if more than 0
  * @param seed another seed removes others
- * @return the rest, its name followed by " degrade=FRACTION,SEED"
+ * @return the network without them, its name followed by " degrade=FRACTION,SEED"
  */
 Topology Degrade(const Topology& topology, double fraction, uint64_t seed = 1);
 
