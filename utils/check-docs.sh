@@ -224,6 +224,7 @@ END
 export ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Haswell
 check_blocks README.md
 check_blocks doc/allreduce-schedulers.rst
+check_blocks doc/allreduce-results-plans.rst
 if [[ -x $build_dir/bin/allreduce-train ]]; then
     check_blocks doc/tutorial.rst
 else
