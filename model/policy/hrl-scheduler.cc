@@ -54,15 +54,15 @@ HrlScheduler::GetTypeId()
                           MakeUintegerAccessor(&HrlScheduler::m_samples),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("Middles",
-                          "A plan is made from so many middles, where that is quick, for plans of "
-                          "other lengths; the shortest is taken. 0: from one that has no cores. "
-                          "For groups: how often it is tried.",
+                          "Plans are made from so many middles, where that is quick, and the "
+                          "shortest is taken; 0: only from the middle whose cores are roots. "
+                          "For groups: the number of tries.",
                           UintegerValue(48),
                           MakeUintegerAccessor(&HrlScheduler::m_middles),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("SearchEffort",
-                          "The plan is shortened by a search that looks at so many places for "
-                          "workloads, fewer if the plan is large; 0: it is not.",
+                          "A search that looks at so many places for workloads, fewer if the plan "
+                          "is large, shortens the plan; 0: no search.",
                           UintegerValue(DEFAULT_SEARCH_EFFORT),
                           MakeUintegerAccessor(&HrlScheduler::m_searchEffort),
                           MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT))
