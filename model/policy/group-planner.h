@@ -17,11 +17,11 @@ namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// Plan a collective of groups from its beginning with the two policies. What is to be broadcast is
-/// planned forwards, what is to be reduced as a broadcast that is then mirrored, the chunks of all
-/// groups together; then the two are pushed together. Several tries break ties in other ways. What
-/// is quick comes first: a greedy plan and, unless they are many, packed trees; policies are asked
-/// if these are not at the bound. The shortest plan is taken.
+/// Plan a collective of groups from its beginning, the chunks of all groups together. A greedy plan
+/// and, unless there are many transfers, packed trees come first. If they are not at the bound, the
+/// two policies plan, in several tries that break ties differently: broadcasts forwards, reduces as
+/// broadcasts that are then mirrored, and then the two are pushed together. The shortest plan is
+/// taken.
 /// @param state the beginning @param weights of the policies @param options how to choose
 /// @param mostTries so many tries at most, fewer where that would take long @return the plan
 /// @throws InputError if servers are cut off

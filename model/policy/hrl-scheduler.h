@@ -25,10 +25,10 @@ enum class PolicyHead : uint8_t;
  * @brief Plans with the two learned policies: in each round the upper one selects flow-trees, the
  * lower one schedules their workloads.
  *
- * From the beginning of an AllReduce it plans from the middle outwards (see PlanMiddle); from any
- * other state it goes on forwards. Online it keeps no plan: in every round the two policies are
- * asked about the state that is there. Of a plan made before they keep the outline alone (see
- * PlanOutline), until links change or partial sums come to lie elsewhere.
+ * An AllReduce that has not begun is planned from its middle outwards (see PlanMiddle), a remainder
+ * forwards. With the attribute Online there is no plan: both policies are asked in every round
+ * about the present state. Only the outline of a first plan is kept (see PlanOutline), until links
+ * change or a partial sum is on none of its trees.
  */
 class HrlScheduler : public PlannedScheduler
 {

@@ -17,10 +17,10 @@
 namespace ns3::allreduce
 {
 
-/// So many endings of a rollout are tried at most before all is planned anew.
+/// At most so many endings of a rollout are tried before everything is planned again.
 inline constexpr uint32_t MOST_ENDINGS = 8;
 
-/// The temperature of every other try: breaking ties in other ways changes too little.
+/// The temperature of every second try, because breaking ties differently changes too little.
 inline constexpr float LOOSE = 0.3;
 
 /// The best of so many forests is tried, too.
