@@ -9,8 +9,7 @@
  * and every server's sums are compared with the true ones at the end.
  */
 
-#include "ns3/allreduce-helper.h"
-#include "ns3/bcube-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/boolean.h"
 #include "ns3/command-line.h"
 #include "ns3/simulator.h"

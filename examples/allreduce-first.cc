@@ -9,8 +9,7 @@
  * it took.
  */
 
-#include "ns3/allreduce-helper.h"
-#include "ns3/bcube-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/command-line.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"

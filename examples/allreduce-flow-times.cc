@@ -9,9 +9,7 @@
  * that draws it (gnuplot flow-times.plt makes flow-times.png).
  */
 
-#include "ns3/allreduce-application.h"
-#include "ns3/allreduce-helper.h"
-#include "ns3/bcube-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/command-line.h"
 #include "ns3/gnuplot.h"
 #include "ns3/simulator.h"

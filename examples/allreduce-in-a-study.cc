@@ -9,7 +9,7 @@
  * next to training jobs that sum up their gradients on the same network.
  */
 
-#include "ns3/allreduce-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/bulk-send-helper.h"
 #include "ns3/command-line.h"
 #include "ns3/config.h"
@@ -19,8 +19,6 @@
 #include "ns3/packet-sink.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"
-#include "ns3/topology-generators.h"
-#include "ns3/topology-helper.h"
 #include "ns3/uinteger.h"
 
 #include <iostream>

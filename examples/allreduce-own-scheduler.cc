@@ -9,11 +9,8 @@
  * parameter server and with the greedy synthesizer.
  */
 
-#include "ns3/allreduce-helper.h"
-#include "ns3/bcube-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/command-line.h"
-#include "ns3/round-builder.h"
-#include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 

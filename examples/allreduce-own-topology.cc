@@ -11,13 +11,8 @@
  * bound.
  */
 
-#include "ns3/allreduce-bounds.h"
-#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/command-line.h"
-#include "ns3/schedule-verifier.h"
-#include "ns3/scheduler-factory.h"
-#include "ns3/topology-builder.h"
-#include "ns3/topology-file.h"
 
 #include <fstream>
 #include <iostream>

@@ -8,8 +8,7 @@
  * Two training jobs on one network: how much longer does each take next to the other than alone?
  */
 
-#include "ns3/allreduce-helper.h"
-#include "ns3/bcube-helper.h"
+#include "ns3/allreduce-module.h"
 #include "ns3/command-line.h"
 #include "ns3/simulator.h"
 #include "ns3/string.h"

@@ -4,6 +4,7 @@
 
 #include "pinned-path-routing-helper.h"
 
+#include "ns3/address-directory.h"
 #include "ns3/pinned-path-routing.h"
 
 namespace ns3::allreduce
@@ -13,6 +14,10 @@ PinnedPathRoutingHelper::PinnedPathRoutingHelper()
     : m_directory(ns3::Create<AddressDirectory>())
 {
 }
+
+PinnedPathRoutingHelper::PinnedPathRoutingHelper(const PinnedPathRoutingHelper&) = default;
+
+PinnedPathRoutingHelper::~PinnedPathRoutingHelper() = default;
 
 PinnedPathRoutingHelper*
 PinnedPathRoutingHelper::Copy() const

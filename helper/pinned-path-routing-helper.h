@@ -5,11 +5,12 @@
 #ifndef ALLREDUCE_PINNED_PATH_ROUTING_HELPER_H
 #define ALLREDUCE_PINNED_PATH_ROUTING_HELPER_H
 
-#include "ns3/address-directory.h"
 #include "ns3/ipv4-routing-helper.h"
 
 namespace ns3::allreduce
 {
+
+class AddressDirectory;
 
 /**
  * @ingroup allreduce
@@ -23,6 +24,8 @@ class PinnedPathRoutingHelper : public Ipv4RoutingHelper
 {
   public:
     PinnedPathRoutingHelper();
+    PinnedPathRoutingHelper(const PinnedPathRoutingHelper&);
+    ~PinnedPathRoutingHelper() override;
 
     PinnedPathRoutingHelper* Copy() const override;
     Ptr<Ipv4RoutingProtocol> Create(Ptr<Node> node) const override;

@@ -4,12 +4,9 @@
 
 #include "abort-message.h"
 
-#include "ns3/bcube-helper.h"
 #include "ns3/data-rate.h"
-#include "ns3/dcell-helper.h"
 #include "ns3/error-model.h"
 #include "ns3/ipv4.h"
-#include "ns3/jellyfish-helper.h"
 #include "ns3/mobility-model.h"
 #include "ns3/names.h"
 #include "ns3/node.h"
@@ -21,6 +18,7 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/test.h"
+#include "ns3/topology-family-helpers.h"
 #include "ns3/topology-helper.h"
 #include "ns3/topology-spec.h"
 #include "ns3/traffic-control-layer.h"

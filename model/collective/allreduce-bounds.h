@@ -6,12 +6,11 @@
 #define ALLREDUCE_BOUNDS_H
 
 #include "collective.h"
-#include "cut-bound.h"
-#include "link-prices.h"
 
 #include "ns3/allreduce-topology.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,55 @@ struct LowerBound
     std::string name;       //!< "prices", "head-tail", "hops" or "cut"
     uint64_t rounds{0};     //!< no schedule takes fewer
     std::string bottleneck; //!< what it is about, in words
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Link prices, and what they prove: C chunks take C * treePrice / widthPrice rounds or more,
+ * and a gradient of B bits as many seconds if B stands for C and the widths are rates in bit/s.
+ */
+struct PriceBound
+{
+    std::vector<uint64_t> prices; //!< by link, the same in both directions: 0, 1 or 2
+    uint64_t treePrice{0};        //!< the cheapest spanning tree of the servers over switches
+    uint64_t widthPrice{1};       //!< the sum of width * price over all links
+    std::vector<std::vector<NodeId>> parts; //!< the servers between which the prices are
+};
+
+/// The side of a node that is on none.
+constexpr uint32_t NO_SIDE = std::numeric_limits<uint32_t>::max();
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Sets of nodes, and what must cross their borders: a collective takes crossings / width
+ * rounds or more.
+ *
+ * *One side X.* Let K be the contributors, R the receivers and r the root of a chunk. Something of
+ * the chunk leaves X if K has a server in X and r is outside, since a contribution of K must reach
+ * r; and once more, as the final sum, if r is in X and R has a server outside. Likewise into X. A
+ * partial sum and the final sum are two workloads, so both count. In a round no more leaves X than
+ * the links out of it carry, the width, and no more comes in. So T >= leaving / width, and
+ * T >= entering / width.
+ *
+ * *Several sides*, no node on two of them, every server that may hold a chunk on one of them. The
+ * reduces of a chunk join all sides on which K has servers. Each workload from one side to another
+ * leaves one and enters one, so at least k - 1 workloads leave sides, if K is on k of them, and as
+ * many enter. The same holds for R and broadcasts. All links that leave sides together are the
+ * width. Links to servers that may hold nothing carry nothing, and do not count. For an AllReduce
+ * of all servers this is the bound by prices, see FindLinkPrices.
+ *
+ * Of an AllReduce, K = R, as much crosses wherever its sums are made, and without a root: something
+ * of all contributions on one side must come to the other, and 2 (k - 1) workloads between k sides
+ * are needed so that each hears of all others, see FindLinkPrices.
+ */
+struct CutBound
+{
+    std::vector<uint32_t> side; //!< by node: its side, or NO_SIDE
+    uint32_t nSides{0};         //!< how many sides there are
+    uint64_t crossings{0};      //!< how many workloads, or bytes, cross borders in one direction
+    uint64_t width{1};          //!< what the links over borders carry in one direction
 };
 
 /// @ingroup allreduce

@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_LINK_PRICES_H
 #define ALLREDUCE_LINK_PRICES_H
 
+#include "allreduce-bounds.h"
+
 #include "ns3/allreduce-topology.h"
 
 #include <cstdint>
@@ -12,20 +14,6 @@
 
 namespace ns3::allreduce
 {
-
-/**
- * @ingroup allreduce
- *
- * @brief Link prices, and what they prove: C chunks take C * treePrice / widthPrice rounds or more,
- * and a gradient of B bits as many seconds if B stands for C and the widths are rates in bit/s.
- */
-struct PriceBound
-{
-    std::vector<uint64_t> prices; //!< by link, the same in both directions: 0, 1 or 2
-    uint64_t treePrice{0};        //!< the cheapest spanning tree of the servers over switches
-    uint64_t widthPrice{1};       //!< the sum of width * price over all links
-    std::vector<std::vector<NodeId>> parts; //!< the servers between which the prices are
-};
 
 /**
  * @ingroup allreduce

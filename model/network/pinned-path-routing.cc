@@ -4,6 +4,7 @@
 
 #include "pinned-path-routing.h"
 
+#include "address-directory.h"
 #include "light-link-device.h"
 
 #include "ns3/abort.h"

@@ -5,7 +5,6 @@
 #ifndef ALLREDUCE_PINNED_PATH_ROUTING_H
 #define ALLREDUCE_PINNED_PATH_ROUTING_H
 
-#include "address-directory.h"
 #include "pinned-path-tag.h"
 
 #include "ns3/allreduce-compat.h"
@@ -26,6 +25,7 @@ class TrafficControlLayer;
 namespace ns3::allreduce
 {
 
+class AddressDirectory;
 class LightLinkDevice;
 
 /// @ingroup allreduce

@@ -6,7 +6,6 @@
 #define ALLREDUCE_SESSION_H
 
 #include "allreduce-application.h"
-#include "allreduce-data.h"
 
 #include "ns3/allreduce-network.h"
 #include "ns3/allreduce-scheduler.h"

@@ -7,6 +7,7 @@
 
 #include <boost/range/iterator_range.hpp>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ using Path = std::vector<NodeId>;
 constexpr uint64_t DEFAULT_LINK_RATE_BPS = 10'000'000'000;
 /// Propagation delay of a link whose maker does not say otherwise, in nanoseconds.
 constexpr int64_t DEFAULT_LINK_DELAY_NS = 1000;
+/// The distance to a node that cannot be reached.
+constexpr uint32_t UNREACHABLE = std::numeric_limits<uint32_t>::max();
 
 /// @ingroup allreduce
 /// A full-duplex link between two nodes.

@@ -8,14 +8,10 @@
 #include "allreduce-topology.h"
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace ns3::allreduce
 {
-
-/// The distance to a node that cannot be reached.
-constexpr uint32_t UNREACHABLE = std::numeric_limits<uint32_t>::max();
 
 /**
  * @ingroup allreduce
