@@ -94,7 +94,7 @@ class FluidTransport : public AllReduceTransport
 
     void Deliver(const Transfer& transfer)
     {
-        NoteArrival();
+        NotifyArrival();
         m_delivered(transfer.id, transfer.payload ? *transfer.payload : Bytes());
     }
 

@@ -111,14 +111,14 @@ class RandomNetworkRun
         const auto place = m_underWay.begin() + Draw(m_random, m_underWay.size());
         const uint32_t index = *place;
         m_underWay.erase(place);
-        m_dispatcher.NoteArrived(index);
+        m_dispatcher.NotifyArrived(index);
         LandAll();
         BeginAll();
     }
 
     void LandAll()
     {
-        while (const auto index = m_dispatcher.LandNext())
+        while (const auto index = m_dispatcher.CompleteNext())
         {
             m_state.Finish(m_flights[*index]);
         }

@@ -77,7 +77,7 @@ AllReduceApplication::GetBytesSent() const
 }
 
 void
-AllReduceApplication::NoteStarted(const AllReduceFlow& flow)
+AllReduceApplication::NotifyStarted(const AllReduceFlow& flow)
 {
     NS_LOG_LOGIC("server " << m_server << " sends chunk " << flow.chunk << " to server "
                            << flow.target);
@@ -85,13 +85,13 @@ AllReduceApplication::NoteStarted(const AllReduceFlow& flow)
 }
 
 void
-AllReduceApplication::NoteSent(const AllReduceFlow& flow)
+AllReduceApplication::NotifySent(const AllReduceFlow& flow)
 {
     m_bytesSent += flow.bytes;
 }
 
 void
-AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
+AllReduceApplication::NotifyReceived(const AllReduceFlow& flow)
 {
     NS_LOG_LOGIC("server " << m_server << " has got chunk " << flow.chunk << " from server "
                            << flow.source);
@@ -99,7 +99,7 @@ AllReduceApplication::NoteReceived(const AllReduceFlow& flow)
 }
 
 void
-AllReduceApplication::NoteAborted(const AllReduceFlow& flow)
+AllReduceApplication::NotifyAborted(const AllReduceFlow& flow)
 {
     NS_LOG_INFO("server " << m_server << " gave up sending chunk " << flow.chunk << " to server "
                           << flow.target);
@@ -107,14 +107,14 @@ AllReduceApplication::NoteAborted(const AllReduceFlow& flow)
 }
 
 void
-AllReduceApplication::NoteReduced(ChunkId chunk)
+AllReduceApplication::NotifyReduced(ChunkId chunk)
 {
     NS_LOG_LOGIC("server " << m_server << " has the sum of chunk " << chunk);
     m_chunkReduced(chunk);
 }
 
 void
-AllReduceApplication::NoteDone(Time duration)
+AllReduceApplication::NotifyDone(Time duration)
 {
     NS_LOG_INFO("server " << m_server << " has all sums after " << duration.As(Time::MS));
     m_done(duration);
@@ -137,7 +137,7 @@ AllReduceApplication::StartApplication()
 {
     NS_LOG_FUNCTION(this << m_server);
     NS_ABORT_MSG_UNLESS(m_session, "AllReduceApplication has no session: use AllReduceHelper");
-    m_session->NoteReady(m_server);
+    m_session->NotifyReady(m_server);
 }
 
 void
@@ -146,7 +146,7 @@ AllReduceApplication::StopApplication()
     NS_LOG_FUNCTION(this << m_server);
     if (m_session)
     {
-        m_session->NoteStopped(m_server);
+        m_session->NotifyStopped(m_server);
     }
 }
 

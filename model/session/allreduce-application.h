@@ -83,22 +83,22 @@ class AllReduceApplication : public Application
     uint64_t GetBytesSent() const;
 
     /// @param flow a flow that begins here
-    void NoteStarted(const AllReduceFlow& flow);
+    void NotifyStarted(const AllReduceFlow& flow);
 
     /// @param flow a flow from here that has finished
-    void NoteSent(const AllReduceFlow& flow);
+    void NotifySent(const AllReduceFlow& flow);
 
     /// @param flow a flow that has finished here
-    void NoteReceived(const AllReduceFlow& flow);
+    void NotifyReceived(const AllReduceFlow& flow);
 
     /// @param flow a flow from here that was aborted, and how long it had lasted
-    void NoteAborted(const AllReduceFlow& flow);
+    void NotifyAborted(const AllReduceFlow& flow);
 
     /// @param chunk a chunk of which all contributions have been merged at this server, its root
-    void NoteReduced(ChunkId chunk);
+    void NotifyReduced(ChunkId chunk);
 
     /// @param duration how long it took until this server had all sums
-    void NoteDone(Time duration);
+    void NotifyDone(Time duration);
 
   protected:
     void DoDispose() override;

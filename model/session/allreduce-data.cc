@@ -139,18 +139,18 @@ AllReduceData::AddToPartial(NodeId server, ChunkId chunk, const Bytes& data)
     holding.partial = std::move(sum);
 }
 
-AllReduceData::Parcel
+AllReduceData::Contents
 AllReduceData::Take(const Workload& workload)
 {
     const NodeId source = workload.GetSource();
     Holding& holding = Get(source, workload.chunk);
     if (workload.kind == WorkloadKind::BROADCAST)
     {
-        Parcel parcel;
-        parcel.payload = holding.sum;
-        return parcel;
+        Contents contents;
+        contents.payload = holding.sum;
+        return contents;
     }
-    Parcel parcel;
+    Contents contents;
     std::vector<NodeId> wanted(workload.contributors.begin(), workload.contributors.end());
     std::sort(wanted.begin(), wanted.end());
     const auto isWanted = [&](const std::vector<NodeId>& names) {
@@ -160,9 +160,9 @@ AllReduceData::Take(const Workload& workload)
     auto payload = std::make_shared<Bytes>(m_chunkBytes[workload.chunk]);
     if (holding.hasPartial && isWanted({source}))
     {
-        parcel.hasOwn = true;
-        parcel.own = TakePartial(source, workload.chunk);
-        AddTo(*payload, parcel.own);
+        contents.hasOwn = true;
+        contents.own = TakePartial(source, workload.chunk);
+        AddTo(*payload, contents.own);
     }
     std::vector<ApartPiece> left;
     for (ApartPiece& piece : holding.apart)
@@ -170,8 +170,8 @@ AllReduceData::Take(const Workload& workload)
         if (isWanted(piece.contributors))
         {
             AddTo(*payload, piece.data);
-            parcel.names.push_back(std::move(piece.contributors));
-            parcel.pieces.push_back(std::move(piece.data));
+            contents.names.push_back(std::move(piece.contributors));
+            contents.pieces.push_back(std::move(piece.data));
         }
         else
         {
@@ -179,8 +179,8 @@ AllReduceData::Take(const Workload& workload)
         }
     }
     holding.apart = std::move(left);
-    parcel.payload = payload;
-    return parcel;
+    contents.payload = payload;
+    return contents;
 }
 
 void
@@ -204,21 +204,21 @@ AllReduceData::Put(const Workload& workload, const Bytes& arrived)
 }
 
 void
-AllReduceData::PutBack(const Workload& workload, Parcel parcel)
+AllReduceData::PutBack(const Workload& workload, Contents contents)
 {
     if (workload.kind == WorkloadKind::BROADCAST)
     {
         return;
     }
     const NodeId source = workload.GetSource();
-    if (parcel.hasOwn)
+    if (contents.hasOwn)
     {
-        AddToPartial(source, workload.chunk, parcel.own);
+        AddToPartial(source, workload.chunk, contents.own);
     }
-    for (std::size_t i = 0; i < parcel.pieces.size(); ++i)
+    for (std::size_t i = 0; i < contents.pieces.size(); ++i)
     {
         Get(source, workload.chunk)
-            .apart.push_back({std::move(parcel.names[i]), std::move(parcel.pieces[i])});
+            .apart.push_back({std::move(contents.names[i]), std::move(contents.pieces[i])});
     }
 }
 

@@ -37,7 +37,7 @@ class AllReduceData
 {
   public:
     /// What a workload took from its sender, in pieces, so that it can be put back.
-    struct Parcel
+    struct Contents
     {
         std::shared_ptr<const Bytes> payload;   //!< the sum of the pieces
         bool hasOwn{false};                     //!< whether the sender's partial is among them
@@ -59,7 +59,7 @@ class AllReduceData
      * @param workload the workload
      * @return what it carries
      */
-    Parcel Take(const Workload& workload);
+    Contents Take(const Workload& workload);
 
     /**
      * A workload has arrived.
@@ -73,9 +73,9 @@ class AllReduceData
      * A workload is lost; the sender has its data again.
      *
      * @param workload the workload
-     * @param parcel what Take returned
+     * @param contents what Take returned
      */
-    void PutBack(const Workload& workload, Parcel parcel);
+    void PutBack(const Workload& workload, Contents contents);
 
     /**
      * All contributions to a chunk are at its root.

@@ -158,8 +158,8 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     owner.replanned = [this](uint32_t first, const std::string& planner) {
         m_replanned(first, planner);
     };
-    owner.done = [this](Time duration) { NoteDone(duration); };
-    owner.failed = [this](const std::string& reason) { NoteFailed(reason); };
+    owner.done = [this](Time duration) { NotifyDone(duration); };
+    owner.failed = [this](const std::string& reason) { NotifyFailed(reason); };
     owner.stopped = [this] { End(); };
     m_run = std::make_unique<CollectiveRun>(network,
                                             scheduler,
@@ -214,7 +214,7 @@ AllReduceSession::AddApplication(AllReduceApplication* application)
 }
 
 void
-AllReduceSession::NoteReady(NodeId server)
+AllReduceSession::NotifyReady(NodeId server)
 {
     const uint32_t nServers = m_network->GetTopology().GetNServers();
     NS_ABORT_MSG_IF(server >= nServers,
@@ -235,7 +235,7 @@ AllReduceSession::NoteReady(NodeId server)
 }
 
 void
-AllReduceSession::NoteStopped(NodeId server)
+AllReduceSession::NotifyStopped(NodeId server)
 {
     if (!m_isFinished && m_failure.empty())
     {
@@ -306,22 +306,18 @@ AllReduceSession::DescribeObstacle() const
 }
 
 void
-AllReduceSession::NoteDone(Time duration)
+AllReduceSession::NotifyDone(Time duration)
 {
     m_durations.push_back(duration);
     NS_LOG_INFO("AllReduce " << m_durations.size() << " took " << duration.As(Time::MS));
     m_done(duration);
-    if (m_network->IsDistributed())
-    {
-        m_run->EndAllRanks();
-    }
-    else if (m_durations.size() < m_iterations)
+    if (m_durations.size() < m_iterations)
     {
         BeginAfterWait();
     }
     else
     {
-        End();
+        m_run->Stop();
     }
 }
 
@@ -336,11 +332,11 @@ void
 AllReduceSession::Fail(const std::string& reason)
 {
     m_run->Close();
-    NoteFailed(reason);
+    NotifyFailed(reason);
 }
 
 void
-AllReduceSession::NoteFailed(const std::string& reason)
+AllReduceSession::NotifyFailed(const std::string& reason)
 {
     NS_LOG_INFO("failed: " << reason);
     m_failure = reason;

@@ -118,7 +118,7 @@ class AllReduceSession : public Object
     struct RoundTimes
     {
         Time begin{Time::Max()}; //!< when the first workload began that a server here sends
-        Time end;                //!< when the last one landed that a server here receives
+        Time end;                //!< when the last one was complete that a server here receives
     };
 
     /// @return the type
@@ -163,10 +163,10 @@ class AllReduceSession : public Object
     void AddApplication(AllReduceApplication* application);
 
     /// @param server a server that is ready; when all are, the first AllReduce begins
-    void NoteReady(NodeId server);
+    void NotifyReady(NodeId server);
 
     /// @param server a server that takes part no longer
-    void NoteStopped(NodeId server);
+    void NotifyStopped(NodeId server);
 
     /// @return whether all AllReduces have come to their end
     bool IsFinished() const;
@@ -230,10 +230,10 @@ class AllReduceSession : public Object
     void BeginAllReduce();
     /// @return why several ranks cannot run this; "" if they can
     std::string DescribeObstacle() const;
-    void NoteDone(Time duration);
+    void NotifyDone(Time duration);
     void End();
     void Fail(const std::string& reason);
-    void NoteFailed(const std::string& reason);
+    void NotifyFailed(const std::string& reason);
     CollectiveRun& GetRun() const;
 
     uint64_t m_bytes{0};                  //!< attribute Bytes

@@ -69,18 +69,18 @@ CollectiveProgress::Begin(const Workload& workload)
     return {m_state.Start(workload), m_ledger.Begin(workload), {}};
 }
 
-AllReduceData::Parcel
+AllReduceData::Contents
 CollectiveProgress::TakeData(const Workload& workload)
 {
-    return m_data ? m_data->Take(workload) : AllReduceData::Parcel();
+    return m_data ? m_data->Take(workload) : AllReduceData::Contents();
 }
 
 CollectiveProgress::Outcome
-CollectiveProgress::Finish(const Transfer& transfer, const Workload& workload, const Bytes& data)
+CollectiveProgress::Complete(const Transfer& transfer, const Workload& workload, const Bytes& data)
 {
     const ChunkId chunk = workload.chunk;
     const bool wasFinal = m_state.IsFinal(chunk);
-    FinishElsewhere(transfer);
+    CompleteElsewhere(transfer);
     if (m_data)
     {
         m_data->Put(workload, data);
@@ -91,11 +91,11 @@ CollectiveProgress::Finish(const Transfer& transfer, const Workload& workload, c
         m_data->MakeFinal(chunk);
     }
     const bool isSum = isReduced || workload.kind == WorkloadKind::BROADCAST;
-    return {isReduced, isSum && NoteSum(workload.GetTarget(), chunk)};
+    return {isReduced, isSum && CountSum(workload.GetTarget(), chunk)};
 }
 
 void
-CollectiveProgress::FinishElsewhere(const Transfer& transfer)
+CollectiveProgress::CompleteElsewhere(const Transfer& transfer)
 {
     m_state.Finish(transfer.id);
     m_ledger.End(transfer.entry);
@@ -103,7 +103,7 @@ CollectiveProgress::FinishElsewhere(const Transfer& transfer)
 
 /// @return whether the sum was the last that the server lacked
 bool
-CollectiveProgress::NoteSum(NodeId server, ChunkId chunk)
+CollectiveProgress::CountSum(NodeId server, ChunkId chunk)
 {
     return m_state.IsReceiver(server, chunk) && --m_nLacking[server] == 0;
 }
@@ -115,7 +115,7 @@ CollectiveProgress::Abort(Transfer transfer, const Workload& workload)
     m_ledger.Abort(transfer.entry);
     if (m_data)
     {
-        m_data->PutBack(workload, std::move(transfer.parcel));
+        m_data->PutBack(workload, std::move(transfer.contents));
     }
 }
 

@@ -34,9 +34,9 @@ class CollectiveProgress
     /// A workload that has begun and not ended.
     struct Transfer
     {
-        AllReduceState::FlightId id;  //!< its name at the state
-        uint64_t entry;               //!< its name at the ledger
-        AllReduceData::Parcel parcel; //!< what it carries, if that matters
+        AllReduceState::FlightId id;      //!< its name at the state
+        uint64_t entry;                   //!< its name at the ledger
+        AllReduceData::Contents contents; //!< what it carries, if that matters
     };
 
     /// What the end of a workload brought about.
@@ -75,24 +75,24 @@ class CollectiveProgress
     Transfer Begin(const Workload& workload);
 
     /// @return what it carries, which its sender no longer has @param workload has begun
-    AllReduceData::Parcel TakeData(const Workload& workload);
+    AllReduceData::Contents TakeData(const Workload& workload);
 
     /**
-     * A workload has landed.
+     * A workload is complete.
      *
      * @param transfer what Begin returned
      * @param workload the workload
      * @param data what has arrived, if that matters
      * @return what that brought about
      */
-    Outcome Finish(const Transfer& transfer, const Workload& workload, const Bytes& data);
+    Outcome Complete(const Transfer& transfer, const Workload& workload, const Bytes& data);
 
     /**
-     * A workload that another rank simulates has landed.
+     * A workload that another rank simulates is complete.
      *
      * @param transfer what Begin returned
      */
-    void FinishElsewhere(const Transfer& transfer);
+    void CompleteElsewhere(const Transfer& transfer);
 
     /**
      * A workload is lost; its sender has its data again.
@@ -119,7 +119,7 @@ class CollectiveProgress
 
   private:
     void CountLacking();
-    bool NoteSum(NodeId server, ChunkId chunk);
+    bool CountSum(NodeId server, ChunkId chunk);
 
     AllReduceState m_state;              //!< see GetState
     ContributionLedger m_ledger;         //!< see GetLedger

@@ -24,7 +24,7 @@ CollectiveRun::BeginWorkloads()
 {
     try
     {
-        while (m_isRunning)
+        while (IsRunning())
         {
             GiveGrants();
             const auto index = m_dispatcher->BeginNext();
@@ -33,7 +33,7 @@ CollectiveRun::BeginWorkloads()
                 return;
             }
             BeginWorkload(*index);
-            LandArrived();
+            CompleteArrived();
         }
     }
     catch (const InputError& error)
@@ -47,16 +47,12 @@ CollectiveRun::BeginWorkload(uint32_t index)
 {
     const Workload workload = m_dispatcher->Get(index);
     Flow flow = MakeFlow(index);
-    flow.transfer.parcel = m_progress->TakeData(workload);
-    const uint32_t round = m_dispatcher->GetRound(index);
-    NoteRoundBegun(round);
-    m_applications[flow.watched.source]->NoteStarted(flow.watched);
-    const TransferId transfer =
-        m_numbers
-            ? m_numbers->NameWorkload({m_firstRound + round, m_dispatcher->GetPosition(index)})
-            : m_nextTransfer++;
-    const auto place = m_flows.emplace(transfer, std::move(flow)).first;
-    Emit(transfer, workload, place->second);
+    flow.transfer.contents = m_progress->TakeData(workload);
+    NotifyRoundBegun(m_dispatcher->GetRound(index));
+    m_applications[flow.watched.source]->NotifyStarted(flow.watched);
+    const TransferId transfer = m_ranks->NameWorkload(flow.watched.round, flow.watched.position);
+    const auto begun = m_flows.emplace(transfer, std::move(flow)).first;
+    Emit(transfer, workload, begun->second);
 }
 
 void
@@ -72,7 +68,7 @@ CollectiveRun::GiveGrants()
 }
 
 void
-CollectiveRun::NoteGranted(const std::vector<uint32_t>& indices)
+CollectiveRun::NotifyGranted(const std::vector<uint32_t>& indices)
 {
     for (const uint32_t index : indices)
     {
@@ -87,7 +83,7 @@ CollectiveRun::MakeFlow(uint32_t index)
     const Workload workload = m_dispatcher->Get(index);
     Flow flow{};
     flow.index = index;
-    flow.transfer = m_numbers ? *m_begun[index] : m_progress->Begin(workload);
+    flow.transfer = m_ranks->GetTransfer(index, workload, *m_progress);
     flow.watched = {workload.chunk,
                     workload.kind,
                     workload.GetSource(),
@@ -105,14 +101,8 @@ CollectiveRun::MakeFlow(uint32_t index)
 CollectiveRun::Flow
 CollectiveRun::TakeFlow(TransferId transfer)
 {
-    const auto place = m_flows.find(transfer);
-    if (place == m_flows.end())
-    {
-        return MakeFlow(m_numbers->FindWorkload(transfer)->position); // from another rank
-    }
-    Flow flow = std::move(place->second);
-    m_flows.erase(place);
-    return flow;
+    auto flow = m_flows.extract(transfer);
+    return flow ? std::move(flow.mapped()) : MakeFlow(m_ranks->FindIndex(transfer));
 }
 
 void
@@ -127,7 +117,7 @@ CollectiveRun::Emit(TransferId transfer, const Workload& workload, const Flow& f
                        Path(workload.path.begin(), workload.path.end()),
                        flow.watched.bytes,
                        m_dispatcher->GetRate(flow.index),
-                       flow.transfer.parcel.payload});
+                       flow.transfer.contents.payload});
 }
 
 void
@@ -135,38 +125,34 @@ CollectiveRun::DeliverEmpty(TransferId transfer)
 {
     if (m_flows.count(transfer) > 0)
     {
-        NoteDelivered(transfer, {});
+        NotifyDelivered(transfer, {});
     }
 }
 
 void
-CollectiveRun::NoteSent(TransferId transfer)
+CollectiveRun::NotifySent(TransferId transfer)
 {
-    const auto place = m_flows.find(transfer);
-    if (m_isRunning && place != m_flows.end())
+    const auto flow = m_flows.find(transfer);
+    if (IsRunning() && flow != m_flows.end())
     {
-        const AllReduceFlow& watched = place->second.watched;
-        m_dispatcher->FreePorts(place->second.index);
+        const AllReduceFlow& watched = flow->second.watched;
+        m_dispatcher->FreePorts(flow->second.index);
         if (!IsHere(watched.target))
         {
-            m_applications[watched.source]->NoteSent(watched);
-            m_flows.erase(place);
+            m_applications[watched.source]->NotifySent(watched);
+            m_flows.erase(flow);
         }
         BeginWorkloads();
     }
 }
 
 void
-CollectiveRun::NoteDelivered(TransferId transfer, const Bytes& data)
+CollectiveRun::NotifyDelivered(TransferId transfer, const Bytes& data)
 {
-    if (m_numbers && !m_numbers->FindWorkload(transfer))
-    {
-        NoteBarrierMessage(transfer, data);
-        return;
-    }
+    m_ranks->NotifyDelivered(transfer);
     if (m_control.IsMessage(transfer))
     {
-        NoteMessage(transfer);
+        NotifyMessage(transfer, data);
         return;
     }
     Flow flow = TakeFlow(transfer);
@@ -176,29 +162,28 @@ CollectiveRun::NoteDelivered(TransferId transfer, const Bytes& data)
     const uint32_t index = flow.index;
     flow.arrived = data;
     m_arrivals.emplace(index, std::move(flow));
-    m_dispatcher->NoteArrived(index);
-    LandArrived();
+    m_dispatcher->NotifyArrived(index);
+    CompleteArrived();
     BeginWorkloads();
-    if (m_numbers)
+    if (IsRunning() && m_ranks->IsIdle(m_flows.empty()) && m_next.IsExpired())
     {
-        m_isDelivered[transfer] = true;
-        --m_nAwaited;
+        NotifyNothingUnderWay();
     }
-    else if (m_isRunning && m_flows.empty() && m_next.IsExpired())
+    if (IsRunning() && m_settings.usesMessages && m_settings.hasBarriers && !m_isHalted)
     {
-        NoteNothingUnderWay();
-    }
-    if (m_isRunning && m_settings.usesMessages && m_settings.hasBarriers && !m_isHalted)
-    {
-        m_control.GetBarrier().NoteArrival(target);
+        m_control.GetBarrier().NotifyArrival(target);
     }
 }
 
 void
-CollectiveRun::NoteMessage(TransferId transfer)
+CollectiveRun::NotifyMessage(TransferId transfer, const Bytes& data)
 {
     const std::function<void()> arrive = m_control.TakeMessage(transfer);
-    if (m_isRunning)
+    if (m_phase == Phase::STOPPING)
+    {
+        m_ranks->NotifyStop(data, m_control);
+    }
+    if (IsRunning() || m_phase == Phase::STOPPING)
     {
         m_lastArrival = Simulator::Now();
         arrive();
@@ -206,68 +191,63 @@ CollectiveRun::NoteMessage(TransferId transfer)
 }
 
 void
-CollectiveRun::LandArrived()
+CollectiveRun::CompleteArrived()
 {
-    while (const auto index = m_dispatcher->LandNext())
+    while (const auto index = m_dispatcher->CompleteNext())
     {
-        const auto place = m_arrivals.find(*index);
-        const Flow flow = std::move(place->second);
-        m_arrivals.erase(place);
-        Finish(flow);
+        const auto arrival = m_arrivals.extract(*index);
+        Complete(arrival.mapped());
         const uint32_t round = m_dispatcher->GetRound(*index);
-        m_roundTimes[m_firstRound + round].end = Simulator::Now();
+        m_clock.CompleteWorkload(m_firstRound + round);
         if (m_dispatcher->IsRoundOver(round))
         {
-            NoteRoundEnded(round);
+            NotifyRoundEnded(round);
         }
     }
 }
 
 void
-CollectiveRun::Finish(const Flow& flow)
+CollectiveRun::Complete(const Flow& flow)
 {
     const Workload workload = m_dispatcher->Get(flow.index);
-    const auto outcome = m_progress->Finish(flow.transfer, workload, flow.arrived);
-    if (m_numbers)
-    {
-        m_begun[flow.index].reset();
-    }
+    const auto outcome = m_progress->Complete(flow.transfer, workload, flow.arrived);
+    m_ranks->NotifyCompleted(flow.index);
     AllReduceApplication* target = m_applications[flow.watched.target];
     if (IsHere(flow.watched.source))
     {
-        m_applications[flow.watched.source]->NoteSent(flow.watched);
+        m_applications[flow.watched.source]->NotifySent(flow.watched);
     }
-    target->NoteReceived(flow.watched);
+    target->NotifyReceived(flow.watched);
     if (outcome.isReduced)
     {
-        target->NoteReduced(flow.watched.chunk);
+        target->NotifyReduced(flow.watched.chunk);
     }
     if (outcome.isServerDone)
     {
-        target->NoteDone(Simulator::Now() - m_begin);
+        target->NotifyDone(Simulator::Now() - m_clock.GetBegin());
     }
 }
 
 void
 CollectiveRun::AbortFlowsOver(LinkId link)
 {
-    for (auto place = m_flows.begin(); place != m_flows.end();)
+    for (auto next = m_flows.begin(); next != m_flows.end();)
     {
-        Flow& flow = place->second;
+        const auto present = next++;
+        Flow& flow = present->second;
         if (!IsOver(flow.links, link))
         {
-            ++place;
             continue;
         }
         if (flow.watched.bytes > 0)
         {
-            m_transport->Cancel(place->first);
+            m_transport->Cancel(present->first);
         }
         m_progress->Abort(std::move(flow.transfer), m_dispatcher->Get(flow.index));
         ++m_nAborted;
         flow.watched.duration = Simulator::Now() - flow.watched.begin;
-        m_applications[flow.watched.source]->NoteAborted(flow.watched);
-        place = m_flows.erase(place);
+        m_applications[flow.watched.source]->NotifyAborted(flow.watched);
+        m_flows.erase(present);
     }
 }
 
@@ -281,6 +261,12 @@ bool
 CollectiveRun::IsHere(NodeId server) const
 {
     return m_network->IsHere(server);
+}
+
+bool
+CollectiveRun::IsRunning() const
+{
+    return m_phase == Phase::RUNNING;
 }
 
 } // namespace ns3::allreduce

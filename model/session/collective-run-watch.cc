@@ -27,13 +27,13 @@ CollectiveRun::Fail(const std::string& reason)
 void
 CollectiveRun::Close()
 {
-    m_isRunning = false;
-    m_isClosed = true;
+    m_phase = Phase::CLOSED;
     m_watch.Cancel();
     m_next.Cancel();
     m_flows.clear();
     m_arrivals.clear();
     m_control.Clear();
+    m_ranks->Close();
     m_transport->Close();
 }
 
@@ -56,8 +56,10 @@ CollectiveRun::CheckProgress()
                                   IsMendingDue(state, *m_network, m_settings.usesMessages);
     // Ranks whose servers take no part in a round hear nothing of it.
     constexpr int64_t LONG = 1000;
-    const bool awaitsOthers = AwaitsOthers() && Simulator::Now() - m_lastArrival < patience * LONG;
-    const Time begin = isWaitingForLink || awaitsOthers
+    const bool isAwaitingOthers =
+        m_ranks->IsAwaitingOthers(m_preparation == Preparation::GATHERING) &&
+        Simulator::Now() - m_lastArrival < patience * LONG;
+    const Time begin = isWaitingForLink || isAwaitingOthers
                            ? Simulator::Now()
                            : Max(m_lastArrival, m_transport->GetLastArrival());
     const Time end = begin + patience;
@@ -92,11 +94,7 @@ CollectiveRun::DescribeStuck() const
              << " to server " << workload.GetTarget() << " ("
              << m_transport->DescribeProgress(transfer) << ")";
     }
-    if (m_flows.empty() && m_numbers)
-    {
-        text << m_nAwaited << " workloads of other ranks have not arrived";
-    }
-    return text.str();
+    return m_flows.empty() ? m_ranks->DescribeAwaited() : text.str();
 }
 
 } // namespace ns3::allreduce

@@ -9,7 +9,7 @@
 #include "ns3/simulator.h"
 #include "ns3/workload-rates.h"
 
-#include <algorithm>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -31,23 +31,25 @@ CollectiveRun::CollectiveRun(Ptr<AllReduceNetwork> network,
       m_owner(std::move(owner)),
       m_applications(applications),
       m_prover(scheduler),
+      m_ranks(MakeRankCoordinator(network,
+                                  transport,
+                                  {[this] { return IsRunning(); },
+                                   [this] { NotifyBarrierOver(); },
+                                   [this] { NotifyStopped(); }})),
       m_control(network->GetTopology(),
                 transport,
+                *m_ranks,
                 {[this](NodeId server) { return IsHere(server); },
-                 [this] { return m_nextTransfer++; },
-                 [this](const std::vector<uint32_t>& indices) { NoteGranted(indices); },
-                 [this] { NoteBarrierOver(); }})
+                 [this](const std::vector<uint32_t>& indices) { NotifyGranted(indices); },
+                 [this] { NotifyBarrierOver(); }})
 {
     m_transport->Open(network,
-                      MakeCallback(&CollectiveRun::NoteSent, this),
-                      MakeCallback(&CollectiveRun::NoteDelivered, this));
-    if (network->IsDistributed())
-    {
-        m_transport->SetIncomingFinder(
-            [this](TransferId transfer) { return FindIncoming(transfer); });
-    }
+                      MakeCallback(&CollectiveRun::NotifySent, this),
+                      MakeCallback(&CollectiveRun::NotifyDelivered, this));
+    m_transport->SetIncomingFinder(
+        [this](TransferId transfer) { return m_ranks->FindIncoming(transfer, m_control); });
     m_network->TraceConnectWithoutContext("LinkChanged",
-                                          MakeCallback(&CollectiveRun::NoteLinkChanged, this));
+                                          MakeCallback(&CollectiveRun::NotifyLinkChanged, this));
 }
 
 void
@@ -56,13 +58,14 @@ CollectiveRun::Dispose()
     m_watch.Cancel();
     m_next.Cancel();
     m_network->TraceDisconnectWithoutContext("LinkChanged",
-                                             MakeCallback(&CollectiveRun::NoteLinkChanged, this));
+                                             MakeCallback(&CollectiveRun::NotifyLinkChanged, this));
     m_transport->Dispose();
     m_flows.clear();
     m_arrivals.clear();
     m_dispatcher.reset();
     m_progress.reset();
-    m_isRunning = false;
+    m_ranks->Close();
+    m_phase = Phase::CLOSED;
 }
 
 void
@@ -72,6 +75,7 @@ CollectiveRun::Begin(const Settings& settings)
     const Topology& topology = m_network->GetTopology();
     m_progress =
         std::make_unique<CollectiveProgress>(topology, m_collective, !settings.hasBarriers);
+    m_ranks->Begin(settings.bytes, m_collective.GetNChunks(), settings.verifiesData);
     m_prover.Restart();
     m_cutOff.Restart();
     for (LinkId link = 0; link < topology.GetNLinks(); ++link)
@@ -87,14 +91,11 @@ CollectiveRun::Begin(const Settings& settings)
         }
         m_progress->CarryData(std::move(sizes));
     }
-    m_roundTimes.clear();
-    m_roundDurations.clear();
+    m_clock.Restart();
     m_firstRound = 0;
     m_dispatcher = std::make_unique<WorkloadDispatcher>(topology, !settings.usesMessages);
-    m_isRunning = true;
-    m_hasBegun = false;
-    m_begin = Simulator::Now();
-    m_lastArrival = m_begin;
+    m_phase = Phase::RUNNING;
+    m_lastArrival = Simulator::Now();
     m_watch = Simulator::Schedule(GetPatience(), &CollectiveRun::CheckProgress, this);
     GoOn();
 }
@@ -109,7 +110,7 @@ CollectiveRun::GoOn()
         return;
     }
     const std::string cutOff = m_cutOff.Find(*m_progress, m_settings.usesMessages);
-    m_cutOff.Note(!cutOff.empty(), !m_hasBegun);
+    m_cutOff.Update(!cutOff.empty(), !m_clock.HasBegun());
     if (m_cutOff.IsCutOff() &&
         !IsMendingDue(m_progress->GetState(), *m_network, m_settings.usesMessages))
     {
@@ -133,49 +134,37 @@ CollectiveRun::GoOn()
     {
         m_owner.replanned(m_firstRound, m_prover.GetLastReplanner());
     }
-    if (m_network->IsDistributed() && !m_numbers)
-    {
-        NumberTransfers();
-    }
-    if (m_settings.usesMessages && !m_hasBegun)
+    if (m_settings.usesMessages && !m_clock.HasBegun())
     {
         PlanBarrier();
     }
     Prepare();
 }
 
-/// Ranks name transfers by their places in the plan, which all of them know.
-void
-CollectiveRun::NumberTransfers()
-{
-    m_numbers = std::make_unique<TransferNumbers>(m_prover.GetPresentAndAhead(),
-                                                  m_network->GetTopology().GetNServers());
-    m_control.SetNumbers(m_numbers.get());
-}
-
 void
 CollectiveRun::EndRounds()
 {
-    if (m_numbers)
+    m_ranks->EndRounds(*m_progress);
+    for (auto flow = m_flows.begin(); flow != m_flows.end();)
     {
-        EndEverywhere();
+        // Those to other ranks may be on their way; nobody waits for them here.
+        flow = IsHere(flow->second.watched.target) ? std::next(flow) : m_flows.erase(flow);
     }
     uint32_t nBegun = 0;
     for (uint32_t round = 0; round < m_dispatcher->GetNRounds(); ++round)
     {
-        if (m_dispatcher->GetNBegun(round) > 0 || m_numbers)
+        if (m_ranks->HasBegun(m_dispatcher->GetNBegun(round)))
         {
             nBegun = round + 1;
             m_progress->EndRound();
             if (!m_dispatcher->IsRoundOver(round))
             {
-                NoteRoundEnded(round); // A link broke, and not all of it has arrived.
+                NotifyRoundEnded(round); // A link broke, and not all of it has arrived.
             }
         }
     }
-    m_roundTimes.resize(m_firstRound + nBegun);
-    m_roundDurations.resize(m_firstRound + nBegun);
     m_firstRound += nBegun;
+    m_clock.Resize(m_firstRound);
     m_dispatcher->Load({});
 }
 
@@ -196,34 +185,34 @@ CollectiveRun::GetNextRounds()
 void
 CollectiveRun::Prepare()
 {
-    if (m_isPrepared)
+    if (m_preparation != Preparation::NONE)
     {
         BeginRounds();
         return;
     }
-    m_isPrepared = true;
-    m_isGathering = true;
+    m_preparation = Preparation::GATHERING;
+    m_ranks->SetPlan(m_prover.GetPresentAndAhead());
     m_control.GetBarrier().BeginGathering();
     if (!m_transport->NeedsPreparation() ||
         !m_transport->Prepare(FindFirstTransfers(),
                               !m_settings.hasBarriers,
-                              MakeCallback(&CollectiveRun::NotePrepared, this)))
+                              MakeCallback(&CollectiveRun::NotifyPrepared, this)))
     {
-        m_isGathering = false;
+        m_preparation = Preparation::DONE;
         BeginRounds();
     }
 }
 
 void
-CollectiveRun::NotePrepared(NodeId server)
+CollectiveRun::NotifyPrepared(NodeId server)
 {
-    if (!m_isGathering)
+    if (m_preparation != Preparation::GATHERING)
     {
         return; // A link broke in the meantime.
     }
     if (m_settings.usesMessages)
     {
-        m_control.GetBarrier().NoteArrival(server);
+        m_control.GetBarrier().NotifyArrival(server);
     }
     else if (++m_nPrepared == m_network->GetTopology().GetNServers())
     {
@@ -281,42 +270,34 @@ CollectiveRun::AddFirstMessages(std::vector<TransferPlan>& transfers) const
 void
 CollectiveRun::BeginRounds()
 {
-    if (!m_isRunning || m_nextRounds.empty())
+    if (!IsRunning() || m_nextRounds.empty())
     {
         return; // A link broke in the meantime: others begin, or have begun without waiting.
     }
-    if (!m_hasBegun)
-    {
-        m_hasBegun = true;
-        m_begin = Simulator::Now() - m_cutOff.GetWaited();
-    }
-    m_isGathering = false;
+    m_clock.Begin(m_cutOff.GetWaited());
+    const bool hasGathered = m_preparation == Preparation::GATHERED;
+    m_preparation = Preparation::DONE;
     m_owner.handedOut(m_firstRound, m_nextRounds);
     m_isHalted = false;
     m_control.BeginWithGrants();
     m_dispatcher->Load(std::move(m_nextRounds));
     m_nextRounds.clear();
-    m_roundTimes.resize(m_firstRound + m_dispatcher->GetNRounds());
-    m_roundDurations.resize(m_roundTimes.size());
-    if (m_numbers)
-    {
-        BeginEverywhere();
-    }
+    m_clock.Resize(m_firstRound + m_dispatcher->GetNRounds());
+    m_ranks->BeginRounds(*m_dispatcher, m_firstRound, *m_progress);
     if (m_settings.usesMessages && m_settings.hasBarriers)
     {
-        const bool isTogether = m_firstRound == 0 && !m_hasGathered;
+        const bool isTogether = m_firstRound == 0 && !hasGathered;
         m_control.BeginBarrier(m_dispatcher->GetWorkloads(0), isTogether);
-        m_hasGathered = false;
     }
     BeginWorkloads();
 }
 
 void
-CollectiveRun::NoteBarrierOver()
+CollectiveRun::NotifyBarrierOver()
 {
-    if (m_isGathering)
+    if (m_preparation == Preparation::GATHERING)
     {
-        m_hasGathered = true;
+        m_preparation = Preparation::GATHERED;
         BeginRounds();
     }
     else
@@ -326,7 +307,7 @@ CollectiveRun::NoteBarrierOver()
 }
 
 void
-CollectiveRun::NoteNothingUnderWay()
+CollectiveRun::NotifyNothingUnderWay()
 {
     if (!m_settings.usesMessages || m_progress->GetState().IsDone())
     {
@@ -349,7 +330,7 @@ CollectiveRun::ComeTogether()
         GoOn(); // which waits for a link
         return;
     }
-    m_cutOff.Note(false, !m_hasBegun);
+    m_cutOff.Update(false, !m_clock.HasBegun());
     PlanBarrier();
     m_control.GetBarrier().BeginTogether({});
 }
@@ -362,33 +343,32 @@ CollectiveRun::PlanBarrier()
 }
 
 void
-CollectiveRun::NoteRoundBegun(uint32_t round)
+CollectiveRun::NotifyRoundBegun(uint32_t round)
 {
     if (m_dispatcher->GetNBegun(round) == 1)
     {
-        m_roundTimes[m_firstRound + round].begin = Simulator::Now();
+        m_clock.BeginRound(m_firstRound + round);
         m_owner.roundStarted(m_firstRound + round);
     }
 }
 
 void
-CollectiveRun::NoteRoundEnded(uint32_t round)
+CollectiveRun::NotifyRoundEnded(uint32_t round)
 {
     const uint32_t number = m_firstRound + round;
-    AllReduceSession::RoundTimes& times = m_roundTimes[number];
-    if (m_numbers && times.begin > times.end)
+    const AllReduceSession::RoundTimes& times = m_clock.GetTimes()[number];
+    const Time end = m_ranks->GetEnd(times.end);
+    if (times.begin > end)
     {
-        return; // No server here took part.
+        return; // No server here received anything.
     }
-    times.end = m_numbers ? times.end : Simulator::Now();
-    m_roundDurations[number] = times.end - times.begin;
-    m_owner.roundEnded(number, m_roundDurations[number]);
+    m_owner.roundEnded(number, m_clock.EndRound(number, end));
 }
 
 void
-CollectiveRun::NoteLinkChanged(LinkId link, bool isUp)
+CollectiveRun::NotifyLinkChanged(LinkId link, bool isUp)
 {
-    if (!m_isRunning)
+    if (!IsRunning())
     {
         return;
     }
@@ -401,9 +381,12 @@ CollectiveRun::NoteLinkChanged(LinkId link, bool isUp)
         m_control.DropMessagesOver(link);
         m_control.Halt();
         m_dispatcher->Halt();
-        LandArrived();
+        CompleteArrived();
         m_nextRounds.clear();
-        m_isGathering = false;
+        if (m_preparation == Preparation::GATHERING)
+        {
+            m_preparation = Preparation::DONE;
+        }
         m_isHalted = true;
     }
     if (m_flows.empty())
@@ -418,17 +401,19 @@ CollectiveRun::GoOnSoon()
     // Several links can change at the same time; the scheduler is asked once.
     if (m_next.IsExpired())
     {
-        m_next = Simulator::ScheduleNow(&CollectiveRun::NoteNothingUnderWay, this);
+        m_next = Simulator::ScheduleNow(&CollectiveRun::NotifyNothingUnderWay, this);
     }
 }
 
 void
 CollectiveRun::End()
 {
-    m_isRunning = false;
+    m_phase = Phase::IDLE;
     m_control.Halt();
     m_watch.Cancel();
-    const Time end = m_numbers ? m_roundTimes.back().end : Simulator::Now();
+    const Time begin = m_clock.GetBegin();
+    const auto& times = m_clock.GetTimes();
+    const Time end = m_ranks->GetEnd(times.empty() ? begin : times.back().end);
     const std::string wrong =
         m_progress->FindWrong([this](NodeId server) { return IsHere(server); });
     if (!wrong.empty())
@@ -436,7 +421,21 @@ CollectiveRun::End()
         Fail(wrong);
         return;
     }
-    m_owner.done(end - m_begin);
+    m_owner.done(end - begin);
+}
+
+void
+CollectiveRun::Stop()
+{
+    m_phase = Phase::STOPPING;
+    m_ranks->Stop(m_control);
+}
+
+void
+CollectiveRun::NotifyStopped()
+{
+    m_phase = Phase::IDLE;
+    m_owner.stopped();
 }
 
 RoundProver&
@@ -448,19 +447,19 @@ CollectiveRun::GetProver()
 const std::vector<AllReduceSession::RoundTimes>&
 CollectiveRun::GetRoundTimes() const
 {
-    return m_roundTimes;
+    return m_clock.GetTimes();
 }
 
 const std::vector<Time>&
 CollectiveRun::GetRoundDurations() const
 {
-    return m_roundDurations;
+    return m_clock.GetDurations();
 }
 
 Time
 CollectiveRun::GetBegin() const
 {
-    return m_begin;
+    return m_clock.GetBegin();
 }
 
 uint32_t

@@ -10,7 +10,8 @@
 #include "collective-progress.h"
 #include "control-plane.h"
 #include "cut-off-watch.h"
-#include "transfer-numbers.h"
+#include "rank-coordinator.h"
+#include "round-clock.h"
 #include "workload-dispatcher.h"
 
 #include "ns3/event-id.h"
@@ -35,8 +36,9 @@ namespace ns3::allreduce
  * prover, emits their workloads as flows, and goes on when they have arrived.
  *
  * The dispatcher says which workloads may begin, the control plane carries what servers tell each
- * other, the progress says how far the collective has come. This class moves flows between them,
- * and decides what happens when rounds are over, links change, or nothing arrives any more.
+ * other, the progress says how far the collective has come, the coordinator of ranks what happens
+ * in other processes. This class moves flows between them, and decides what happens when rounds are
+ * over, links change, or nothing arrives any more.
  */
 class CollectiveRun
 {
@@ -63,7 +65,7 @@ class CollectiveRun
             replanned;                  //!< from which round on, and by whom
         std::function<void(Time)> done; //!< the collective is over; how long it took
         std::function<void(const std::string&)> failed; //!< and why
-        std::function<void()> stopped;                  //!< all ranks stop now
+        std::function<void()> stopped;                  //!< see Stop
     };
 
     /**
@@ -93,8 +95,8 @@ class CollectiveRun
     /// The simulation is over: let go of the network.
     void Dispose();
 
-    /// The collective is over here: tell all ranks when to stop.
-    void EndAllRanks();
+    /// All collectives are over here: stop when all ranks do.
+    void Stop();
 
     /// @return what gives the rounds
     RoundProver& GetProver();
@@ -118,7 +120,25 @@ class CollectiveRun
     std::optional<double> GetShareDone() const;
 
   private:
-    /// A workload that has begun and not landed.
+    /// How far the collective is.
+    enum class Phase
+    {
+        IDLE,     //!< none is under way
+        RUNNING,  //!< it is under way
+        STOPPING, //!< it was the last, and all ranks are to stop
+        CLOSED    //!< nothing happens any more
+    };
+
+    /// How far the transport is with what it does before the first transfer.
+    enum class Preparation
+    {
+        NONE,      //!< it has not been asked
+        GATHERING, //!< servers say when they are prepared
+        GATHERED,  //!< all have said so by messages: server 0 begins the first round
+        DONE       //!< nobody is waited for
+    };
+
+    /// A workload that has begun and is not complete.
     struct Flow
     {
         uint32_t index;                        //!< its index at the dispatcher
@@ -132,92 +152,81 @@ class CollectiveRun
     void GoOn();
     void EndRounds();
     std::vector<WorkloadList> GetNextRounds();
-    void NumberTransfers();
     void Prepare();
-    void NotePrepared(NodeId server);
+    void NotifyPrepared(NodeId server);
     std::vector<TransferPlan> FindFirstTransfers() const;
     void AddFirstMessages(std::vector<TransferPlan>& transfers) const;
     void BeginRounds();
-    void NoteBarrierOver();
-    void NoteNothingUnderWay();
+    void NotifyBarrierOver();
+    void NotifyNothingUnderWay();
     void ComeTogether();
     void PlanBarrier();
-    void NoteRoundBegun(uint32_t round);
-    void NoteRoundEnded(uint32_t round);
-    void NoteLinkChanged(LinkId link, bool isUp);
+    void NotifyRoundBegun(uint32_t round);
+    void NotifyRoundEnded(uint32_t round);
+    void NotifyLinkChanged(LinkId link, bool isUp);
     void GoOnSoon();
     void End();
-    void Fail(const std::string& reason);
-    void CheckProgress();
-    Time GetPatience() const;
-    std::string DescribeStuck() const;
+    void NotifyStopped();
 
     // Flows: collective-run-flows.cc
     void BeginWorkloads();
     void BeginWorkload(uint32_t index);
     void GiveGrants();
-    void NoteGranted(const std::vector<uint32_t>& indices);
+    void NotifyGranted(const std::vector<uint32_t>& indices);
     Flow MakeFlow(uint32_t index);
     Flow TakeFlow(TransferId transfer);
     void Emit(TransferId transfer, const Workload& workload, const Flow& flow);
     void DeliverEmpty(TransferId transfer);
-    void NoteSent(TransferId transfer);
-    void NoteDelivered(TransferId transfer, const Bytes& data);
-    void NoteMessage(TransferId transfer);
-    void LandArrived();
-    void Finish(const Flow& flow);
+    void NotifySent(TransferId transfer);
+    void NotifyDelivered(TransferId transfer, const Bytes& data);
+    void NotifyMessage(TransferId transfer, const Bytes& data);
+    void CompleteArrived();
+    void Complete(const Flow& flow);
     void AbortFlowsOver(LinkId link);
     uint64_t GetBytesOf(ChunkId chunk) const;
     bool IsHere(NodeId server) const;
+    bool IsRunning() const;
 
-    // Where several ranks simulate the network: collective-run-ranks.cc
-    void BeginEverywhere();
-    void EndEverywhere();
-    std::optional<IncomingTransfer> FindIncoming(TransferId transfer);
-    void NoteBarrierMessage(TransferId transfer, const Bytes& data);
-    void StopAt(Time stop);
-    Time GetEndMargin() const;
-    bool AwaitsOthers() const;
+    // Silence and failure: collective-run-watch.cc
+    void Fail(const std::string& reason);
+    void CheckProgress();
+    Time GetPatience() const;
+    std::string DescribeStuck() const;
 
+    // What the session gives
     Ptr<AllReduceNetwork> m_network;                          //!< where
     Ptr<AllReduceTransport> m_transport;                      //!< what carries the workloads
     Collective m_collective;                                  //!< what is to be summed where
     Owner m_owner;                                            //!< who is told what happens
     const std::vector<AllReduceApplication*>& m_applications; //!< by server
     Settings m_settings;                                      //!< of the present collective
-    RoundProver m_prover;                                     //!< gives the rounds
-    ControlPlane m_control;                                   //!< grants, tokens and releases
-    CutOffWatch m_cutOff;                                     //!< whether servers can go on
-    std::unique_ptr<CollectiveProgress> m_progress;           //!< how far the collective has come
-    std::unique_ptr<WorkloadDispatcher> m_dispatcher;         //!< the rounds under way
-    std::map<TransferId, Flow> m_flows;                       //!< the workloads under way
-    std::map<uint32_t, Flow> m_arrivals;                      //!< by index: arrived and not landed
-    TransferId m_nextTransfer{0};           //!< the name of the next flow or message
-    std::vector<WorkloadList> m_nextRounds; //!< they begin when the transport is ready
-    uint32_t m_firstRound{0};               //!< number of the dispatcher's first round
-    std::vector<AllReduceSession::RoundTimes> m_roundTimes; //!< by round
-    std::vector<Time> m_roundDurations;                     //!< by round
-    bool m_isRunning{false};                                //!< a collective is under way
-    bool m_isClosed{false};                                 //!< see Close
-    bool m_isHalted{false};                                 //!< the rounds were cut short
-    bool m_isPrepared{false};                               //!< the transport knows the paths
-    bool m_isGathering{false};                              //!< servers say when they are prepared
-    bool m_hasGathered{false};                              //!< so server 0 begins the first round
-    uint32_t m_nPrepared{0};                                //!< servers that are
-    bool m_hasBegun{false};                                 //!< the clock of the collective runs
-    Time m_begin;                                           //!< of the present collective
-    Time m_lastArrival;                                     //!< when there last was progress
-    EventId m_watch;                                        //!< looks for progress
-    EventId m_next;                                         //!< goes on
-    uint32_t m_nAborted{0};                                 //!< see GetNAborted
 
-    // Where several ranks simulate the network
-    std::unique_ptr<TransferNumbers> m_numbers; //!< names of transfers; none in one process
-    /// By index: what has begun anywhere and not ended.
-    std::vector<std::optional<CollectiveProgress::Transfer>> m_begun;
-    std::vector<bool> m_isDelivered; //!< by transfer: from another rank, or a message
-    uint32_t m_nAwaited{0};          //!< workloads to servers here in this round
-    bool m_isStopKnown{false};       //!< servers here know when all stop
+    // Who decides what happens next
+    RoundProver m_prover;                     //!< gives the rounds
+    std::unique_ptr<RankCoordinator> m_ranks; //!< knows of other processes, if there are any
+    ControlPlane m_control;                   //!< grants, tokens and releases
+    std::unique_ptr<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
+
+    // How far the collective has come
+    Phase m_phase{Phase::IDLE};                     //!< as a whole
+    Preparation m_preparation{Preparation::NONE};   //!< before its first round
+    uint32_t m_nPrepared{0};                        //!< servers that are
+    std::unique_ptr<CollectiveProgress> m_progress; //!< by its rules, and in data
+    RoundClock m_clock;                             //!< when its rounds were
+    uint32_t m_firstRound{0};                       //!< number of the dispatcher's first round
+    std::vector<WorkloadList> m_nextRounds;         //!< they begin when the transport is ready
+    bool m_isHalted{false};                         //!< the rounds were cut short
+    EventId m_next;                                 //!< goes on after a change of links
+
+    // What is under way
+    std::map<TransferId, Flow> m_flows;  //!< the workloads
+    std::map<uint32_t, Flow> m_arrivals; //!< by index: those that have arrived, not yet complete
+    uint32_t m_nAborted{0};              //!< see GetNAborted
+
+    // Whether it goes on at all
+    CutOffWatch m_cutOff; //!< whether servers can
+    Time m_lastArrival;   //!< when there last was progress
+    EventId m_watch;      //!< looks for progress
 };
 
 } // namespace ns3::allreduce

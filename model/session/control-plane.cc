@@ -4,7 +4,7 @@
 
 #include "control-plane.h"
 
-#include "transfer-numbers.h"
+#include "rank-coordinator.h"
 
 #include "ns3/allreduce-network.h"
 
@@ -14,9 +14,13 @@
 namespace ns3::allreduce
 {
 
-ControlPlane::ControlPlane(const Topology& topology, Ptr<AllReduceTransport> transport, Owner owner)
+ControlPlane::ControlPlane(const Topology& topology,
+                           Ptr<AllReduceTransport> transport,
+                           RankCoordinator& ranks,
+                           Owner owner)
     : m_topology(topology),
       m_transport(transport),
+      m_ranks(ranks),
       m_owner(std::move(owner)),
       m_barrier({[this](const Path& path, const TokenBarrier::Message& message) {
                      SendBarrierMessage(path, message);
@@ -25,12 +29,6 @@ ControlPlane::ControlPlane(const Topology& topology, Ptr<AllReduceTransport> tra
                  [this](NodeId server) { Release(server); },
                  m_owner.endBarrier})
 {
-}
-
-void
-ControlPlane::SetNumbers(const TransferNumbers* numbers)
-{
-    m_numbers = numbers;
 }
 
 void
@@ -124,7 +122,7 @@ ControlPlane::SendGrant(uint32_t index, const Workload& workload)
 {
     Path path(workload.path.begin(), workload.path.end());
     std::reverse(path.begin(), path.end());
-    Send(path, [this, index, epoch = m_epoch] {
+    Send(m_ranks.NameGrant(), path, [this, index, epoch = m_epoch] {
         if (epoch == m_epoch)
         {
             m_owner.grant({index});
@@ -135,28 +133,26 @@ ControlPlane::SendGrant(uint32_t index, const Workload& workload)
 void
 ControlPlane::SendBarrierMessage(const Path& path, const TokenBarrier::Message& message)
 {
-    if (m_numbers)
+    Send(m_ranks.NameMessage(message), path, [this, message] { m_barrier.Arrive(message); });
+}
+
+void
+ControlPlane::Send(TransferId transfer, const Path& path, std::function<void()> arrive)
+{
+    if (m_owner.isHere(path.back()))
     {
-        SendBytes(m_numbers->NameMessage(message), path);
-        return;
+        m_messages[transfer] = {FindLinks(m_topology, path), std::move(arrive)};
     }
-    Send(path, [this, message] { m_barrier.Arrive(message); });
-}
-
-void
-ControlPlane::Send(const Path& path, std::function<void()> arrive)
-{
-    const TransferId transfer = m_owner.nameTransfer();
-    m_messages[transfer] = {FindLinks(m_topology, path), std::move(arrive)};
-    SendBytes(transfer, path);
-}
-
-void
-ControlPlane::SendBytes(TransferId transfer, const Path& path)
-{
     ++m_nMessages;
     const auto timing = ComputePathTiming(m_topology, path, 0);
     m_transport->Send({transfer, path, MESSAGE_BYTES, timing.slowestBps, m_text});
+}
+
+void
+ControlPlane::Expect(TransferId transfer, const TokenBarrier::Message& message)
+{
+    m_messages[transfer] = {FindLinks(m_topology, m_barrier.GetPath(message)),
+                            [this, message] { m_barrier.Arrive(message); }};
 }
 
 bool

@@ -20,7 +20,7 @@
 namespace ns3::allreduce
 {
 
-class TransferNumbers;
+class RankCoordinator;
 
 /**
  * @ingroup allreduce
@@ -42,8 +42,6 @@ class ControlPlane
     {
         /// Says whether a server is simulated here.
         std::function<bool(NodeId)> isHere;
-        /// Gives a message a name of its own.
-        std::function<TransferId()> nameTransfer;
         /// Told which workloads are granted to their senders.
         std::function<void(const std::vector<uint32_t>&)> grant;
         /// Told that the barrier's round is over.
@@ -53,12 +51,13 @@ class ControlPlane
     /**
      * @param topology the network, which must outlive this
      * @param transport carries the messages
+     * @param ranks names the messages, must outlive this
      * @param owner what it needs of its owner
      */
-    ControlPlane(const Topology& topology, Ptr<AllReduceTransport> transport, Owner owner);
-
-    /// Use names that all ranks know. @param numbers the names, which must outlive this
-    void SetNumbers(const TransferNumbers* numbers);
+    ControlPlane(const Topology& topology,
+                 Ptr<AllReduceTransport> transport,
+                 RankCoordinator& ranks,
+                 Owner owner);
 
     /// @param text what messages say from now on
     void SetText(std::shared_ptr<const Bytes> text);
@@ -98,6 +97,10 @@ class ControlPlane
      */
     bool Grant(uint32_t index, const Workload& workload);
 
+    /// Another rank has sent a message of the barrier.
+    /// @param transfer its name @param message the message
+    void Expect(TransferId transfer, const TokenBarrier::Message& message);
+
     /// @return whether it is the name of a message that is on its way @param transfer a name
     bool IsMessage(TransferId transfer) const;
 
@@ -123,17 +126,16 @@ class ControlPlane
 
     void SendBarrierMessage(const Path& path, const TokenBarrier::Message& message);
     void SendGrant(uint32_t index, const Workload& workload);
-    void Send(const Path& path, std::function<void()> arrive);
-    void SendBytes(TransferId transfer, const Path& path);
+    void Send(TransferId transfer, const Path& path, std::function<void()> arrive);
     void Release(NodeId server);
 
     const Topology& m_topology;                //!< the network
     Ptr<AllReduceTransport> m_transport;       //!< carries the messages
+    RankCoordinator& m_ranks;                  //!< names them
     Owner m_owner;                             //!< what it needs of its owner
     TokenBarrier m_barrier;                    //!< see GetBarrier
-    const TransferNumbers* m_numbers{nullptr}; //!< see SetNumbers
     std::shared_ptr<const Bytes> m_text;       //!< see SetText
-    std::map<TransferId, Message> m_messages;  //!< on their way
+    std::map<TransferId, Message> m_messages;  //!< on their way to servers here
     uint64_t m_nMessages{0};                   //!< see GetNMessages
     uint32_t m_epoch{0};                       //!< grants of earlier ones do not count
     bool m_hasBarrier{false};                  //!< a round with a barrier is under way

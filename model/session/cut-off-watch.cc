@@ -62,7 +62,7 @@ CutOffWatch::Find(const CollectiveProgress& progress, bool needsAll)
 }
 
 void
-CutOffWatch::Note(bool isCutOff, bool isBefore)
+CutOffWatch::Update(bool isCutOff, bool isBefore)
 {
     if (isCutOff && !m_isCutOff)
     {

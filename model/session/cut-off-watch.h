@@ -57,7 +57,7 @@ class CutOffWatch
      * @param isCutOff which
      * @param isBefore whether that is before the first round, so that the time counts as waited
      */
-    void Note(bool isCutOff, bool isBefore);
+    void Update(bool isCutOff, bool isBefore);
 
     /// @return whether servers are cut off
     bool IsCutOff() const;

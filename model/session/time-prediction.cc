@@ -171,7 +171,7 @@ class DispatchPredictor
           m_mostParts(MOST_PARTS),
           m_dispatcher(times.GetTopology(), true),
           m_freeFrom(times.GetTopology().GetNDirectedLinks(), 0),
-          m_nextTurns(times.GetTopology().GetNDirectedLinks(), 0)
+          m_nextStarts(times.GetTopology().GetNDirectedLinks(), 0)
     {
         while (m_mostParts > LEAST_PARTS && CountEvents(schedule) > MOST_EVENTS)
         {
@@ -207,7 +207,7 @@ class DispatchPredictor
             {
                 last = event.seconds;
                 ++nArrived;
-                m_dispatcher.NoteArrived(event.index);
+                m_dispatcher.NotifyArrived(event.index);
             }
             else
             {
@@ -277,7 +277,7 @@ class DispatchPredictor
         while (hasChanged)
         {
             hasChanged = false;
-            while (m_dispatcher.LandNext())
+            while (m_dispatcher.CompleteNext())
             {
             }
             while (const auto index = m_dispatcher.BeginNext())
@@ -299,7 +299,7 @@ class DispatchPredictor
         }
         const double rate = m_dispatcher.GetRate(index);
         const double frame = m_times.GetFrameBits(workload);
-        const double begin = TakeTurn(workload, now + m_times.TakeSetupSeconds(workload, rate));
+        const double begin = ReserveStart(workload, now + m_times.TakeSetupSeconds(workload, rate));
         const uint32_t nParts = GetNParts(workload);
         const double full = std::ceil(double(m_times.GetNFrames(workload)) / nParts) * frame;
         for (double sent = 0; sent < bits; sent += full)
@@ -317,15 +317,15 @@ class DispatchPredictor
         m_events.push({begin + bits / rate, index, SENT});
     }
 
-    /// @return when a workload's first frame is sent: those that begin together take turns
-    double TakeTurn(const Workload& workload, double now)
+    /// @return when a workload's first frame is sent: those that begin together follow each other
+    double ReserveStart(const Workload& workload, double now)
     {
         const DirectedLinkId port =
             *m_times.GetTopology().FindDirectedLink(workload.path[0], workload.path[1]);
-        const double turn = std::max(now, m_nextTurns[port]);
-        m_nextTurns[port] =
-            turn + m_times.GetFrameBits(workload) / m_times.GetTopology().GetLinkOf(port).rateBps;
-        return turn;
+        const double start = std::max(now, m_nextStarts[port]);
+        m_nextStarts[port] =
+            start + m_times.GetFrameBits(workload) / m_times.GetTopology().GetLinkOf(port).rateBps;
+        return start;
     }
 
     void PassLink(const Event& event)
@@ -361,7 +361,7 @@ class DispatchPredictor
     bool m_takesLong{false};             //!< see TakesLong
     WorkloadDispatcher m_dispatcher;     //!< says what begins when
     std::vector<double> m_freeFrom;      //!< by directed link: when it has sent what has come
-    std::vector<double> m_nextTurns;     //!< by directed link: see TakeTurn
+    std::vector<double> m_nextStarts;    //!< by directed link: see ReserveStart
     std::priority_queue<Event> m_events; //!< what is to happen, the next one first
 };
 

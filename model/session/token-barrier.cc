@@ -182,7 +182,7 @@ TokenBarrier::ReleaseAll()
 }
 
 void
-TokenBarrier::NoteArrival(NodeId server)
+TokenBarrier::NotifyArrival(NodeId server)
 {
     Receive(server);
 }

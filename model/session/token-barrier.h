@@ -84,14 +84,14 @@ class TokenBarrier
      */
     void BeginTogether(const WorkloadList& round);
 
-    /// All servers are to say when they are ready, each with NoteArrival.
+    /// All servers are to say when they are ready, each with NotifyArrival.
     void BeginGathering();
 
     /// Tell all servers, from the root on, that it is over.
     void ReleaseAll();
 
     /// A workload of the round has arrived. @param server where
-    void NoteArrival(NodeId server);
+    void NotifyArrival(NodeId server);
 
     /// @param message a message that has arrived
     void Arrive(const Message& message);

@@ -26,7 +26,7 @@ class TransferNumbers
 {
   public:
     /// Where a workload is in the plan.
-    struct Place
+    struct PlanIndex
     {
         uint32_t round;    //!< from 0
         uint32_t position; //!< in the round
@@ -44,10 +44,10 @@ class TransferNumbers
         }
     }
 
-    /// @return the name of a workload's transfer @param place the workload
-    TransferId NameWorkload(Place place) const
+    /// @return the name of a workload's transfer @param index the workload
+    TransferId NameWorkload(PlanIndex index) const
     {
-        return m_firsts[place.round] + place.position;
+        return m_firsts[index.round] + index.position;
     }
 
     /// @return the name of a message @param message the message
@@ -57,7 +57,7 @@ class TransferNumbers
     }
 
     /// @return the workload of that name; none if it is a message @param id the name
-    std::optional<Place> FindWorkload(TransferId id) const
+    std::optional<PlanIndex> FindWorkload(TransferId id) const
     {
         if (id >= m_nWorkloads)
         {
@@ -65,7 +65,7 @@ class TransferNumbers
         }
         const auto next = std::upper_bound(m_firsts.begin(), m_firsts.end(), id);
         const uint32_t round = next - m_firsts.begin() - 1;
-        return Place{round, id - m_firsts[round]};
+        return PlanIndex{round, id - m_firsts[round]};
     }
 
     /// @return the message of that name @param id the name, which is not that of a workload
@@ -75,10 +75,10 @@ class TransferNumbers
         return {number / m_nServers, number % m_nServers, (id - m_nWorkloads) % 2 == 1};
     }
 
-    /// @return a workload @param place where it is
-    Workload Get(Place place) const
+    /// @return a workload @param index where it is
+    Workload Get(PlanIndex index) const
     {
-        return m_plan[place.round].Get(place.position);
+        return m_plan[index.round].Get(index.position);
     }
 
   private:

@@ -89,7 +89,7 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
     m_counts.assign(m_rounds.size(), {});
     m_grants.clear();
     m_ready.clear();
-    m_landable.clear();
+    m_completable.clear();
     AddEntries();
     AddBlockers();
     for (const DirectedLinkId port : m_usedPorts)
@@ -98,7 +98,7 @@ WorkloadDispatcher::Load(std::vector<WorkloadList> rounds)
     }
     for (const DirectedLinkId port : m_usedPorts)
     {
-        NoteReadyAt(port);
+        AddReadyAt(port);
     }
 }
 
@@ -159,7 +159,7 @@ WorkloadDispatcher::AddBlockers()
             const bool isBefore = m_entries[other].round < entry.round;
             if (isBefore)
             {
-                m_entries[other].afterLand.push_back(index);
+                m_entries[other].afterCompletion.push_back(index);
                 ++entry.nBeginBlockers;
             }
             return isBefore;
@@ -173,7 +173,7 @@ WorkloadDispatcher::AddBlockers()
             if (isNotAfter)
             {
                 m_entries[other].afterBegin.push_back(index);
-                ++entry.nLandBlockers;
+                ++entry.nCompletionBlockers;
             }
             return isNotAfter;
         });
@@ -228,7 +228,7 @@ WorkloadDispatcher::FreeWay(uint32_t index)
         m_inner[id].blocked.clear();
         for (const uint32_t other : blocked)
         {
-            NoteIfReady(other);
+            AddIfReady(other);
         }
     });
 }
@@ -272,7 +272,7 @@ void
 WorkloadDispatcher::Grant(uint32_t index)
 {
     m_entries[index].isGranted = true;
-    NoteIfReady(index);
+    AddIfReady(index);
 }
 
 bool
@@ -289,7 +289,7 @@ WorkloadDispatcher::IsReady(uint32_t index) const
 }
 
 void
-WorkloadDispatcher::NoteIfReady(uint32_t index)
+WorkloadDispatcher::AddIfReady(uint32_t index)
 {
     if (IsReady(index))
     {
@@ -298,28 +298,28 @@ WorkloadDispatcher::NoteIfReady(uint32_t index)
 }
 
 void
-WorkloadDispatcher::NoteReadyAt(DirectedLinkId port)
+WorkloadDispatcher::AddReadyAt(DirectedLinkId port)
 {
     const PortQueue& queue = m_ports[port];
     if (!queue.waiting.empty())
     {
-        NoteIfReady(queue.waiting.front());
+        AddIfReady(queue.waiting.front());
     }
     for (const uint32_t index : queue.granted)
     {
-        NoteIfReady(index);
+        AddIfReady(index);
     }
 }
 
 void
-WorkloadDispatcher::NoteReadyAtPorts(uint32_t index)
+WorkloadDispatcher::AddReadyAtPorts(uint32_t index)
 {
     const Entry& entry = m_entries[index];
     if (entry.out)
     {
-        NoteReadyAt(*entry.out);
+        AddReadyAt(*entry.out);
     }
-    NoteReadyAt(entry.in);
+    AddReadyAt(entry.in);
 }
 
 std::optional<uint32_t>
@@ -348,10 +348,10 @@ WorkloadDispatcher::BeginNext()
         }
         for (const uint32_t other : entry.afterBegin)
         {
-            --m_entries[other].nLandBlockers;
-            NoteIfLandable(other);
+            --m_entries[other].nCompletionBlockers;
+            AddIfCompletable(other);
         }
-        NoteReadyAtPorts(index);
+        AddReadyAtPorts(index);
         return index;
     }
     return std::nullopt;
@@ -372,44 +372,44 @@ WorkloadDispatcher::FreePorts(uint32_t index)
         m_ports[*entry.out].busyBps -= entry.rateBps;
     }
     GiveGrants(entry.in);
-    NoteReadyAtPorts(index);
+    AddReadyAtPorts(index);
     FreeWay(index);
 }
 
 void
-WorkloadDispatcher::NoteArrived(uint32_t index)
+WorkloadDispatcher::NotifyArrived(uint32_t index)
 {
     FreePorts(index);
     m_entries[index].hasArrived = true;
-    NoteIfLandable(index);
+    AddIfCompletable(index);
 }
 
 void
-WorkloadDispatcher::NoteIfLandable(uint32_t index)
+WorkloadDispatcher::AddIfCompletable(uint32_t index)
 {
-    if (m_entries[index].hasArrived && m_entries[index].nLandBlockers == 0)
+    if (m_entries[index].hasArrived && m_entries[index].nCompletionBlockers == 0)
     {
-        m_landable.push_back(index);
+        m_completable.push_back(index);
     }
 }
 
 std::optional<uint32_t>
-WorkloadDispatcher::LandNext()
+WorkloadDispatcher::CompleteNext()
 {
-    if (m_landable.empty())
+    if (m_completable.empty())
     {
         return std::nullopt;
     }
-    const uint32_t index = m_landable.front();
-    m_landable.pop_front();
-    ++m_counts[m_entries[index].round].nLanded;
+    const uint32_t index = m_completable.front();
+    m_completable.pop_front();
+    ++m_counts[m_entries[index].round].nCompleted;
     NS_LOG_LOGIC("workload " << m_entries[index].position << " of round " << m_entries[index].round
-                             << " has landed");
-    for (const uint32_t other : m_entries[index].afterLand)
+                             << " is complete");
+    for (const uint32_t other : m_entries[index].afterCompletion)
     {
         if (--m_entries[other].nBeginBlockers == 0)
         {
-            NoteIfReady(other);
+            AddIfReady(other);
         }
     }
     return index;
@@ -432,10 +432,10 @@ WorkloadDispatcher::Halt()
     {
         Entry& entry = m_entries[index];
         entry.isGranted = false;
-        if (entry.nLandBlockers > 0)
+        if (entry.nCompletionBlockers > 0)
         {
-            entry.nLandBlockers = 0; // What it waits for will not begin.
-            NoteIfLandable(index);
+            entry.nCompletionBlockers = 0; // What it waits for will not begin.
+            AddIfCompletable(index);
         }
     }
 }
@@ -492,7 +492,7 @@ WorkloadDispatcher::GetNBegun(uint32_t round) const
 bool
 WorkloadDispatcher::IsRoundOver(uint32_t round) const
 {
-    return m_counts[round].nLanded == m_rounds[round].GetSize();
+    return m_counts[round].nCompleted == m_rounds[round].GetSize();
 }
 
 } // namespace ns3::allreduce

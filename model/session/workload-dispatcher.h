@@ -34,16 +34,16 @@ namespace ns3::allreduce
  * links are equally fast, and where grants are messages, since none tells what others send there.
  *
  * A workload waits until all workloads of its chunk that come to its sender in earlier rounds have
- * landed. A reduce that has arrived lands, that is, is merged into what its receiver holds, when
- * the receiver has begun what it sends of that chunk in this round and in earlier ones, lest that
- * carries away more than was planned.
+ * been completed. A reduce that has arrived is completed, that is, merged into what its receiver
+ * holds, when the receiver has begun what it sends of that chunk in this round and in earlier ones,
+ * lest that carries away more than was planned.
  *
  * All comes to an end, whatever is in a round: sort what is to happen by round, in a round the
- * beginnings before the landings, and the beginnings by their place. The first thing that has not
- * happened waits only for what comes before it, and has happened, and for what has begun to get
- * through the network. For a beginning waits for landings of earlier rounds and for those before
- * it at its ports, a landing for beginnings of no later round. What it finds in the middle of its
- * path has begun, and no more can begin than there is. Were reduces to begin only when the
+ * beginnings before the completions, and the beginnings by their position. The first thing that has
+ * not happened waits only for what comes before it, and has happened, and for what has begun to get
+ * through the network. For a beginning waits for completions of earlier rounds and for those before
+ * it at its ports, a completion for beginnings of no later round. What it finds in the middle of
+ * its path has begun, and no more can begin than there is. Were reduces to begin only when the
  * receiver has begun what it sends in the same round, two servers that exchange what they hold
  * would wait for each other.
  *
@@ -92,13 +92,13 @@ class WorkloadDispatcher
      *
      * @param index what BeginNext returned
      */
-    void NoteArrived(uint32_t index);
+    void NotifyArrived(uint32_t index);
 
-    /// @return a workload that has arrived and can land now, and has landed with that; none if
+    /// @return a workload that has arrived and can be completed now, and is with that; none if
     /// there is none
-    std::optional<uint32_t> LandNext();
+    std::optional<uint32_t> CompleteNext();
 
-    /// Let no more workloads begin; those that have begun land when they arrive.
+    /// Let no more workloads begin; those that have begun are completed when they arrive.
     void Halt();
 
     /**
@@ -115,7 +115,7 @@ class WorkloadDispatcher
 
     /**
      * @param index a workload
-     * @return its place in its round
+     * @return its position in its round
      */
     uint32_t GetPosition(uint32_t index) const;
 
@@ -145,7 +145,7 @@ class WorkloadDispatcher
 
     /**
      * @param round a round
-     * @return whether all of its workloads have landed
+     * @return whether all of its workloads are complete
      */
     bool IsRoundOver(uint32_t round) const;
 
@@ -154,18 +154,18 @@ class WorkloadDispatcher
     struct Entry
     {
         uint32_t round;                    //!< its round
-        uint32_t position;                 //!< its place in the round
+        uint32_t position;                 //!< from 0, in the round
         uint64_t rateBps;                  //!< what it gets of the links on its path
         std::optional<DirectedLinkId> out; //!< the first link of its path, unless it is the last
         DirectedLinkId in;                 //!< the last link of its path
-        uint32_t nBeginBlockers{0};        //!< what has to land before it begins
-        uint32_t nLandBlockers{0};         //!< what has to begin before it lands
+        uint32_t nBeginBlockers{0};        //!< what has to be complete before it begins
+        uint32_t nCompletionBlockers{0};   //!< what has to begin before it is complete
         bool isGranted{false};             //!< the grant has arrived
         bool hasBegun{false};              //!< BeginNext has returned it
         bool holdsPorts{false};            //!< has begun and not sent everything
-        bool hasArrived{false};            //!< and has landed or is to land
-        std::vector<uint32_t> afterLand;   //!< those that begin after it has landed
-        std::vector<uint32_t> afterBegin;  //!< those that land after it has begun
+        bool hasArrived{false};            //!< and is complete or is to be
+        std::vector<uint32_t> afterCompletion; //!< those that begin when it is complete
+        std::vector<uint32_t> afterBegin;      //!< those that are completed after it has begun
     };
 
     /// A port of a server in one direction.
@@ -194,15 +194,15 @@ class WorkloadDispatcher
     /// How far a round has come.
     struct RoundCount
     {
-        uint32_t nBegun{0};  //!< workloads that have begun
-        uint32_t nLanded{0}; //!< workloads that have landed
+        uint32_t nBegun{0};     //!< workloads that have begun
+        uint32_t nCompleted{0}; //!< workloads that are complete
     };
 
     void AddEntries();
     /// Let the workload that is the next entry wait for a port.
     void AddWaiting(DirectedLinkId port);
     void AddBlockers();
-    void NoteIfLandable(uint32_t index);
+    void AddIfCompletable(uint32_t index);
     bool HasRoom(DirectedLinkId port, uint32_t index) const;
     /// Call with the links of a workload's path that are no ports of its ends.
     template <typename Call>
@@ -213,9 +213,9 @@ class WorkloadDispatcher
     void FreeWay(uint32_t index);
     void GiveGrants(DirectedLinkId port);
     bool IsReady(uint32_t index) const;
-    void NoteIfReady(uint32_t index);
-    void NoteReadyAt(DirectedLinkId port);
-    void NoteReadyAtPorts(uint32_t index);
+    void AddIfReady(uint32_t index);
+    void AddReadyAt(DirectedLinkId port);
+    void AddReadyAtPorts(uint32_t index);
 
     const Topology& m_topology;              //!< the network
     bool m_grantsAtOnce;                     //!< grants need no time
@@ -227,7 +227,7 @@ class WorkloadDispatcher
     std::vector<RoundCount> m_counts;        //!< by round
     std::deque<uint32_t> m_grants;           //!< what FindGrant is to return
     std::deque<uint32_t> m_ready;            //!< workloads that were ready when noted
-    std::deque<uint32_t> m_landable;         //!< what LandNext is to return
+    std::deque<uint32_t> m_completable;      //!< what CompleteNext is to return
 };
 
 } // namespace ns3::allreduce
