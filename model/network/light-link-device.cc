@@ -9,10 +9,8 @@
 
 #include "ns3/abort.h"
 #include "ns3/log.h"
-#include "ns3/pointer.h"
 #include "ns3/ppp-header.h"
 #include "ns3/simulator.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,15 +19,12 @@ namespace ns3::allreduce
 {
 
 NS_LOG_COMPONENT_DEFINE("AllReduceLightLinkDevice");
-NS_OBJECT_ENSURE_REGISTERED(LightLinkChannel);
-NS_OBJECT_ENSURE_REGISTERED(LightLinkDevice);
 
 namespace
 {
 
 constexpr uint16_t ETHER_IPV4 = 0x0800;
 constexpr uint16_t ETHER_IPV6 = 0x86DD;
-constexpr uint16_t DEFAULT_MTU = 1500;
 
 uint16_t
 ToPpp(uint16_t protocol)
@@ -62,137 +57,6 @@ Tell(const TracedCallback<Ptr<const Packet>>& trace, const Ptr<Packet>& frame)
 }
 
 } // namespace
-
-TypeId
-LightLinkChannel::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::LightLinkChannel")
-                            .SetParent<Channel>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<LightLinkChannel>()
-                            .AddAttribute("Delay",
-                                          "Propagation delay through the channel",
-                                          TimeValue(Seconds(0)),
-                                          MakeTimeAccessor(&LightLinkChannel::m_delay),
-                                          MakeTimeChecker());
-    return tid;
-}
-
-void
-LightLinkChannel::Connect(Ptr<LightLinkDevice> a, Ptr<LightLinkDevice> b)
-{
-    m_devices = {a, b};
-    a->Attach(this, b);
-    b->Attach(this, a);
-}
-
-const Time&
-LightLinkChannel::GetDelay() const
-{
-    return m_delay;
-}
-
-std::size_t
-LightLinkChannel::GetNDevices() const
-{
-    return m_devices[0] ? m_devices.size() : 0;
-}
-
-Ptr<NetDevice>
-LightLinkChannel::GetDevice(std::size_t i) const
-{
-    return m_devices[i];
-}
-
-void
-LightLinkChannel::DoDispose()
-{
-    m_devices = {};
-    Channel::DoDispose();
-}
-
-TypeId
-LightLinkDevice::GetTypeId()
-{
-    const char* const packetCallback = "ns3::Packet::TracedCallback";
-    static TypeId tid =
-        TypeId("ns3::allreduce::LightLinkDevice")
-            .SetParent<NetDevice>()
-            .SetGroupName("AllReduce")
-            .AddConstructor<LightLinkDevice>()
-            .AddAttribute("Mtu",
-                          "The MAC-level Maximum Transmission Unit",
-                          UintegerValue(DEFAULT_MTU),
-                          MakeUintegerAccessor(&LightLinkDevice::SetMtu, &LightLinkDevice::GetMtu),
-                          MakeUintegerChecker<uint16_t>())
-            .AddAttribute("Address",
-                          "The MAC address of this device.",
-                          Mac48AddressValue(Mac48Address("ff:ff:ff:ff:ff:ff")),
-                          MakeMac48AddressAccessor(&LightLinkDevice::m_address),
-                          MakeMac48AddressChecker())
-            .AddAttribute(
-                "DataRate",
-                "The data rate of the link",
-                DataRateValue(DataRate("32768b/s")),
-                MakeDataRateAccessor(&LightLinkDevice::SetDataRate, &LightLinkDevice::GetDataRate),
-                MakeDataRateChecker())
-            .AddAttribute("ReceiveErrorModel",
-                          "The receiver error model used to simulate packet loss",
-                          PointerValue(),
-                          MakePointerAccessor(&LightLinkDevice::m_errors),
-                          MakePointerChecker<ErrorModel>())
-            .AddAttribute("InterframeGap",
-                          "The time to wait between packet (frame) transmissions",
-                          TimeValue(Seconds(0)),
-                          MakeTimeAccessor(&LightLinkDevice::m_gap),
-                          MakeTimeChecker())
-            .AddAttribute("TxQueue",
-                          "A queue to use as the transmit queue in the device.",
-                          PointerValue(),
-                          MakePointerAccessor(&LightLinkDevice::m_queue),
-                          MakePointerChecker<Queue<Packet>>())
-            .AddTraceSource("MacTx",
-                            "A packet has arrived for transmission by this device",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_macTxTrace),
-                            packetCallback)
-            .AddTraceSource("MacTxDrop",
-                            "A packet has been dropped by the device before transmission",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_macTxDropTrace),
-                            packetCallback)
-            .AddTraceSource("MacPromiscRx",
-                            "A packet has been received and goes to promiscuous listeners",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_macPromiscRxTrace),
-                            packetCallback)
-            .AddTraceSource("MacRx",
-                            "A packet has been received and is passed on",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_macRxTrace),
-                            packetCallback)
-            .AddTraceSource("PhyTxBegin",
-                            "A packet has begun transmitting over the channel",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_phyTxBeginTrace),
-                            packetCallback)
-            .AddTraceSource("PhyTxEnd",
-                            "A packet has been completely transmitted over the channel",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_phyTxEndTrace),
-                            packetCallback)
-            .AddTraceSource("PhyRxEnd",
-                            "A packet has been completely received by the device",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_phyRxEndTrace),
-                            packetCallback)
-            .AddTraceSource("PhyRxDrop",
-                            "A packet has been dropped by the device during reception",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_phyRxDropTrace),
-                            packetCallback)
-            .AddTraceSource("Sniffer",
-                            "A non-promiscuous packet sniffer attached to the device",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_snifferTrace),
-                            packetCallback)
-            .AddTraceSource("PromiscSniffer",
-                            "A promiscuous packet sniffer attached to the device",
-                            MakeTraceSourceAccessor(&LightLinkDevice::m_promiscSnifferTrace),
-                            packetCallback);
-    return tid;
-}
 
 LightLinkDevice::LightLinkDevice()
     : m_endOfTransmission(Create<Event>(this, &LightLinkDevice::EndTransmission)),
@@ -474,150 +338,6 @@ LightLinkDevice::TakeShortcut(const Ptr<Packet>& frame) const
     return std::any_of(m_shortcuts.begin(), m_shortcuts.end(), [&](const Shortcut& shortcut) {
         return shortcut(frame);
     });
-}
-
-void
-LightLinkDevice::SetIfIndex(const uint32_t index)
-{
-    m_index = index;
-}
-
-uint32_t
-LightLinkDevice::GetIfIndex() const
-{
-    return m_index;
-}
-
-Ptr<Channel>
-LightLinkDevice::GetChannel() const
-{
-    return m_channel;
-}
-
-void
-LightLinkDevice::SetAddress(Address address)
-{
-    m_address = Mac48Address::ConvertFrom(address);
-}
-
-Address
-LightLinkDevice::GetAddress() const
-{
-    return m_address;
-}
-
-bool
-LightLinkDevice::SetMtu(const uint16_t mtu)
-{
-    m_mtu = mtu;
-    return true;
-}
-
-uint16_t
-LightLinkDevice::GetMtu() const
-{
-    return m_mtu;
-}
-
-bool
-LightLinkDevice::IsLinkUp() const
-{
-    return m_channel != nullptr;
-}
-
-void
-LightLinkDevice::AddLinkChangeCallback(Callback<void> callback)
-{
-    m_linkChanged.ConnectWithoutContext(callback);
-}
-
-bool
-LightLinkDevice::IsBroadcast() const
-{
-    return true;
-}
-
-Address
-LightLinkDevice::GetBroadcast() const
-{
-    static const Address broadcast = Mac48Address::GetBroadcast();
-    return broadcast;
-}
-
-bool
-LightLinkDevice::IsMulticast() const
-{
-    return true;
-}
-
-Address
-LightLinkDevice::GetMulticast(Ipv4Address group) const
-{
-    return Mac48Address("01:00:5e:00:00:00");
-}
-
-Address
-LightLinkDevice::GetMulticast(Ipv6Address group) const
-{
-    return Mac48Address("33:33:00:00:00:00");
-}
-
-bool
-LightLinkDevice::IsBridge() const
-{
-    return false;
-}
-
-bool
-LightLinkDevice::IsPointToPoint() const
-{
-    return true;
-}
-
-bool
-LightLinkDevice::SendFrom(Ptr<Packet> packet,
-                          const Address& source,
-                          const Address& destination,
-                          uint16_t protocol)
-{
-    return false;
-}
-
-Ptr<Node>
-LightLinkDevice::GetNode() const
-{
-    return m_node;
-}
-
-void
-LightLinkDevice::SetNode(Ptr<Node> node)
-{
-    m_node = node;
-    m_nodeId = node->GetId();
-}
-
-bool
-LightLinkDevice::NeedsArp() const
-{
-    return false;
-}
-
-void
-LightLinkDevice::SetReceiveCallback(NetDevice::ReceiveCallback callback)
-{
-    m_receive = callback;
-}
-
-void
-LightLinkDevice::SetPromiscReceiveCallback(NetDevice::PromiscReceiveCallback callback)
-{
-    m_promiscuous = callback;
-}
-
-bool
-LightLinkDevice::SupportsSendFrom() const
-{
-    return false;
 }
 
 } // namespace ns3::allreduce

@@ -174,6 +174,9 @@ class LightLinkDevice : public NetDevice
     void DoDispose() override;
 
   private:
+    /// @return the type with the trace sources of packets @param tid the type
+    static TypeId AddTraceSources(TypeId tid);
+
     /// An event that calls a function of the device, and can be scheduled again and again.
     class Event : public EventImpl
     {
@@ -220,7 +223,7 @@ class LightLinkDevice : public NetDevice
      * @return how long they take
      */
     const Time& GetTransmitTime(uint32_t size);
-    /// Send the frame at the head of the queue, if there is one.
+    /// Send the frame at the front of the queue, if there is one.
     void TransmitNext();
     /// The last bit of a frame has left.
     void EndTransmission();

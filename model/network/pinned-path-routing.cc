@@ -8,8 +8,6 @@
 #include "light-link-device.h"
 
 #include "ns3/abort.h"
-#include "ns3/icmpv4-l4-protocol.h"
-#include "ns3/ipv4-interface.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-route.h"
 #include "ns3/log.h"
@@ -17,8 +15,6 @@
 #include "ns3/node.h"
 #include "ns3/output-stream-wrapper.h"
 #include "ns3/packet.h"
-#include "ns3/ppp-header.h"
-#include "ns3/queue-disc.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
@@ -38,9 +34,6 @@ NS_OBJECT_ENSURE_REGISTERED(PinnedPathRouting);
 namespace
 {
 
-/// The interface that Ipv4L3Protocol makes first.
-constexpr uint32_t LOOPBACK_INTERFACE = 0;
-
 bool
 HasPorts(uint8_t protocol)
 {
@@ -53,27 +46,6 @@ LacksTransportHeader(const Ipv4Header& header)
 {
     return header.GetProtocol() == UdpL4Protocol::PROT_NUMBER && header.GetPayloadSize() == 0;
 }
-
-/// What precedes a packet in a frame.
-struct FrameHeaders
-{
-    PppHeader ppp; //!< first
-    Ipv4Header ip; //!< second
-
-    /// Take them off.
-    explicit FrameHeaders(const Ptr<Packet>& frame)
-    {
-        frame->RemoveHeader(ppp);
-        frame->RemoveHeader(ip);
-    }
-
-    /// Put them on again.
-    void PutBack(const Ptr<Packet>& frame) const
-    {
-        frame->AddHeader(ip);
-        frame->AddHeader(ppp);
-    }
-};
 
 } // namespace
 
@@ -218,59 +190,6 @@ PinnedPathRouting::FindPath(Ptr<const Packet> packet, uint8_t protocol, uint32_t
 }
 
 Ptr<Ipv4Route>
-PinnedPathRouting::MakeRoute(uint32_t interface, Ipv4Address source) const
-{
-    auto route = Create<Ipv4Route>();
-    route->SetSource(source);
-    route->SetDestination(Ipv4Address::GetAny());
-    route->SetGateway(Ipv4Address::GetAny());
-    route->SetOutputDevice(m_ipv4->GetNetDevice(interface));
-    return route;
-}
-
-Ptr<Ipv4Route>
-PinnedPathRouting::GetRoute(uint32_t interface)
-{
-    if (interface < m_routes.size() && m_routes[interface])
-    {
-        return m_routes[interface];
-    }
-    if (interface == LOOPBACK_INTERFACE || interface >= m_ipv4->GetNInterfaces() ||
-        !m_ipv4->IsUp(interface) || m_ipv4->GetNAddresses(interface) == 0)
-    {
-        return nullptr;
-    }
-    m_routes.resize(m_ipv4->GetNInterfaces());
-    m_routes[interface] = MakeRoute(interface, m_ipv4->GetAddress(interface, 0).GetLocal());
-    return m_routes[interface];
-}
-
-Ptr<Ipv4Route>
-PinnedPathRouting::GetFirstRoute(uint32_t interface)
-{
-    const auto route = GetRoute(interface);
-    return route ? route : GetLoopbackRoute();
-}
-
-Ptr<Ipv4Route>
-PinnedPathRouting::GetLoopbackRoute()
-{
-    if (!m_loopbackRoute)
-    {
-        auto source = Ipv4Address::GetLoopback();
-        for (uint32_t i = m_ipv4->GetNInterfaces() - 1; i > LOOPBACK_INTERFACE; --i)
-        {
-            if (m_ipv4->GetNAddresses(i) > 0)
-            {
-                source = m_ipv4->GetAddress(i, 0).GetLocal();
-            }
-        }
-        m_loopbackRoute = MakeRoute(LOOPBACK_INTERFACE, source);
-    }
-    return m_loopbackRoute;
-}
-
-Ptr<Ipv4Route>
 PinnedPathRouting::RouteOutput(Ptr<Packet> p,
                                const Ipv4Header& header,
                                Ptr<NetDevice> oif,
@@ -342,86 +261,6 @@ PinnedPathRouting::RouteInput(Ptr<const Packet> p,
     return true;
 }
 
-Ptr<LightLinkDevice>
-PinnedPathRouting::FindLightOutput(uint32_t interface)
-{
-    if (interface >= m_lightOutputs.size() || !m_lightOutputs[interface])
-    {
-        const auto route = GetRoute(interface);
-        if (!route)
-        {
-            return nullptr;
-        }
-        m_lightOutputs.resize(m_ipv4->GetNInterfaces());
-        m_lightOutputs[interface] = DynamicCast<LightLinkDevice>(route->GetOutputDevice());
-    }
-    const auto& device = m_lightOutputs[interface];
-    return m_trafficControl && m_trafficControl->GetRootQueueDiscOnDevice(device) ? nullptr
-                                                                                  : device;
-}
-
-bool
-PinnedPathRouting::TakeFrame(uint32_t iif, const Ptr<Packet>& frame)
-{
-    if (!m_takesFrames)
-    {
-        m_takesFrames = !Node::ChecksumEnabled();
-        m_trafficControl = m_ipv4->GetObject<TrafficControlLayer>();
-    }
-    PinnedPathTag tag;
-    if (!*m_takesFrames || !frame->PeekPacketTag(tag) || !m_ipv4->IsUp(iif))
-    {
-        return false;
-    }
-    tag.Advance();
-    return tag.IsAtEnd() ? DeliverFrame(iif, frame) : ForwardFrame(iif, frame, tag);
-}
-
-bool
-PinnedPathRouting::ForwardFrame(uint32_t iif, const Ptr<Packet>& frame, PinnedPathTag& tag)
-{
-    const auto output = FindLightOutput(tag.GetInterface());
-    if (!output || !output->HasRoom() || !m_ipv4->IsForwarding(iif) ||
-        frame->GetSize() > output->GetMtu() + LightLinkDevice::HEADER_BYTES)
-    {
-        return false;
-    }
-    FrameHeaders headers(frame);
-    const uint8_t ttl = headers.ip.GetTtl();
-    if (ttl > 1)
-    {
-        headers.ip.SetTtl(ttl - 1);
-        frame->ReplacePacketTag(tag);
-    }
-    headers.PutBack(frame);
-    if (ttl > 1)
-    {
-        output->SendFrame(frame);
-    }
-    return ttl > 1;
-}
-
-bool
-PinnedPathRouting::DeliverFrame(uint32_t iif, const Ptr<Packet>& frame)
-{
-    FrameHeaders headers(frame);
-    const Ipv4Header& header = headers.ip;
-    const auto protocol = m_ipv4->GetProtocol(header.GetProtocol(), iif);
-    const bool isFragment = !header.IsLastFragment() || header.GetFragmentOffset() != 0;
-    if (!m_l3 || !protocol || isFragment || !IsLocal(header.GetDestination()))
-    {
-        headers.PutBack(frame);
-        return false;
-    }
-    const Ptr<Packet> copy = frame->Copy();
-    const auto status = protocol->Receive(frame, header, m_l3->GetInterface(iif));
-    if (status == IpL4Protocol::RX_ENDPOINT_UNREACH)
-    {
-        m_ipv4->GetObject<Icmpv4L4Protocol>()->SendDestUnreachPort(header, copy);
-    }
-    return true;
-}
-
 bool
 PinnedPathRouting::RouteFromLoopback(Ptr<const Packet> p,
                                      const Ipv4Header& header,
@@ -433,7 +272,7 @@ PinnedPathRouting::RouteFromLoopback(Ptr<const Packet> p,
         lcb(p, header, LOOPBACK_INTERFACE);
         return true;
     }
-    // Ask again from the top, so that in a list of protocols the others get their turn.
+    // Ask again from the top, so that in a list of protocols the others are asked, too.
     auto packet = p->Copy();
     Socket::SocketErrno sockerr;
     const auto route = m_ipv4->GetRoutingProtocol()->RouteOutput(packet, header, nullptr, sockerr);
@@ -505,27 +344,6 @@ PinnedPathRouting::Drop(Ptr<const Packet> p,
     ++m_nDropped;
     m_dropTrace(p, header, reason);
     ecb(p, header, Socket::ERROR_NOROUTETOHOST);
-}
-
-PinnedPathRouting::DropReason
-PinnedPathRouting::ExplainNoRoute(uint32_t interface) const
-{
-    const bool exists = interface != LOOPBACK_INTERFACE && interface < m_ipv4->GetNInterfaces();
-    return exists ? DROP_INTERFACE_DOWN : DROP_NO_SUCH_INTERFACE;
-}
-
-void
-PinnedPathRouting::Invalidate(uint32_t interface)
-{
-    if (interface < m_routes.size())
-    {
-        m_routes[interface] = nullptr;
-    }
-    if (interface < m_lightOutputs.size())
-    {
-        m_lightOutputs[interface] = nullptr;
-    }
-    m_loopbackRoute = nullptr;
 }
 
 void

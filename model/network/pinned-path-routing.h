@@ -58,10 +58,10 @@ bool operator==(const PinnedFlow& x, const PinnedFlow& y);
  * A pinned packet never leaves its path: if the next interface is down it is dropped. For pinned
  * flows the device that a socket may be bound to is not considered.
  *
- * UDP sockets ask for a route before they write the ports into the packet. Such a packet takes one
- * turn through the loopback device, after which the ports are there (AODV defers packets in the
- * same way). A socket that is bound to a local address, or a packet that already carries its tag,
- * is spared the turn.
+ * UDP sockets ask for a route before they write the ports into the packet. Such a packet passes the
+ * loopback device once, after which the ports are there (AODV defers packets in the same way). This
+ * is not needed for a socket that is bound to a local address, or a packet that already carries its
+ * tag.
  */
 class PinnedPathRouting : public Ipv4RoutingProtocol
 {
@@ -158,6 +158,9 @@ class PinnedPathRouting : public Ipv4RoutingProtocol
          */
         std::size_t operator()(const PinnedFlow& flow) const;
     };
+
+    /// The interface that Ipv4L3Protocol makes first.
+    static constexpr uint32_t LOOPBACK_INTERFACE = 0;
 
     /// @return the id of this node
     uint32_t GetNodeId() const;

@@ -80,7 +80,7 @@ class RadixEventScheduler : public Scheduler
                                                       << " is not here, expected it to wait");
         bucket.erase(place);
         --m_size;
-        NoteIfEmpty(GetBucket(event.key.m_ts));
+        MarkIfEmpty(GetBucket(event.key.m_ts));
     }
 
   private:
@@ -108,7 +108,7 @@ class RadixEventScheduler : public Scheduler
         return bucket == 0 ? 0 : uint64_t{1} << (bucket - 1);
     }
 
-    void NoteIfEmpty(uint32_t bucket)
+    void MarkIfEmpty(uint32_t bucket)
     {
         if (m_buckets[bucket].empty())
         {
@@ -143,7 +143,7 @@ class RadixEventScheduler : public Scheduler
             Put(event);
         }
         lowest.clear();
-        NoteIfEmpty(bucket);
+        MarkIfEmpty(bucket);
     }
 
     std::array<Bucket, N_BUCKETS> m_buckets; //!< see above

@@ -140,7 +140,7 @@ AllReduceTransport::GetLastArrival() const
 }
 
 void
-AllReduceTransport::NoteArrival()
+AllReduceTransport::NotifyArrival()
 {
     m_lastArrival = Simulator::Now();
 }

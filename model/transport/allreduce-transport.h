@@ -222,7 +222,7 @@ class AllReduceTransport : public Object
     bool IsOpen() const;
 
     /// Something has arrived.
-    void NoteArrival();
+    void NotifyArrival();
 
     IncomingFinder m_findIncoming; //!< finds out what other ranks send; none: there are none
     SentCallback m_sent;           //!< told when a sender has sent everything

@@ -4,31 +4,21 @@
 
 #include "datagram-transport.h"
 
-#include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 namespace ns3::allreduce
 {
 
 NS_LOG_COMPONENT_DEFINE("AllReduceDatagramTransport");
-NS_OBJECT_ENSURE_REGISTERED(DatagramHeader);
 NS_OBJECT_ENSURE_REGISTERED(DatagramTransport);
 
 namespace
 {
-
-constexpr uint32_t FIXED_BYTES = 1 + 1 + 3 * 4;
-constexpr uint32_t NODE_BYTES = 4;
-constexpr uint32_t GAP_BYTES = 2 * 4;
-constexpr uint32_t NODES_AT = 1;
-constexpr uint32_t SESSION_AT = 2;
 
 /// By how much the wait for news can grow.
 constexpr uint32_t MOST_BACKOFF = 8;
@@ -40,125 +30,10 @@ constexpr int64_t SEEN_FACTOR = 2;
 /// and its acknowledgement are lost every second time, one silence in 65,536 is no such sign.
 constexpr uint32_t MANY_ATTEMPTS = 16;
 
-uint32_t
-ReadU32(const uint8_t* bytes)
-{
-    return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
-}
-
 /// Tells the packets of sessions apart; the value has no influence on what happens.
 uint32_t g_nextSession = 0;
 
 } // namespace
-
-TypeId
-DatagramHeader::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::DatagramHeader")
-                            .SetParent<Header>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<DatagramHeader>();
-    return tid;
-}
-
-TypeId
-DatagramHeader::GetInstanceTypeId() const
-{
-    return GetTypeId();
-}
-
-uint32_t
-DatagramHeader::GetSize(uint32_t nNodes)
-{
-    return FIXED_BYTES + NODE_BYTES * nNodes;
-}
-
-uint32_t
-DatagramHeader::GetSerializedSize() const
-{
-    return GetSize(path.size()) + (kind == ACK ? GAP_BYTES : 0);
-}
-
-void
-DatagramHeader::Serialize(Buffer::Iterator start) const
-{
-    start.WriteU8(kind);
-    start.WriteU8(path.size());
-    start.WriteHtonU32(session);
-    start.WriteHtonU32(transfer);
-    start.WriteHtonU32(sequence);
-    for (const NodeId node : path)
-    {
-        start.WriteHtonU32(node);
-    }
-    if (kind == ACK)
-    {
-        start.WriteHtonU32(gapBegin);
-        start.WriteHtonU32(gapEnd);
-    }
-}
-
-uint32_t
-DatagramHeader::Deserialize(Buffer::Iterator start)
-{
-    kind = static_cast<Kind>(start.ReadU8());
-    path.resize(start.ReadU8());
-    session = start.ReadNtohU32();
-    transfer = start.ReadNtohU32();
-    sequence = start.ReadNtohU32();
-    for (NodeId& node : path)
-    {
-        node = start.ReadNtohU32();
-    }
-    if (kind == ACK)
-    {
-        gapBegin = start.ReadNtohU32();
-        gapEnd = start.ReadNtohU32();
-    }
-    return GetSerializedSize();
-}
-
-std::optional<NodeId>
-DatagramHeader::PeekNext(const Packet& frame, uint16_t ppp, uint32_t session, NodeId node)
-{
-    // Every hop asks: no memory from the heap, and nothing is read that no hop needs.
-    constexpr uint32_t USUAL_NODES = 12;
-    constexpr uint32_t MOST_NODES = std::numeric_limits<uint8_t>::max();
-    std::array<uint8_t, LightLinkDevice::HEADER_BYTES + FIXED_BYTES + NODE_BYTES * MOST_NODES>
-        bytes;
-    const uint32_t usual =
-        frame.CopyData(bytes.data(), LightLinkDevice::HEADER_BYTES + GetSize(USUAL_NODES));
-    const uint32_t nNodes = bytes[LightLinkDevice::HEADER_BYTES + NODES_AT];
-    const uint32_t size = LightLinkDevice::HEADER_BYTES + GetSize(nNodes);
-    if (usual < size && frame.CopyData(bytes.data(), size) < size)
-    {
-        return std::nullopt;
-    }
-    if ((bytes[0] << 8 | bytes[1]) != ppp ||
-        ReadU32(&bytes[LightLinkDevice::HEADER_BYTES + SESSION_AT]) != session)
-    {
-        return std::nullopt;
-    }
-    const uint8_t* const end = bytes.data() + size;
-    for (const uint8_t* place = &bytes[LightLinkDevice::HEADER_BYTES + FIXED_BYTES]; place < end;
-         place += NODE_BYTES)
-    {
-        if (ReadU32(place) == node)
-        {
-            return place + NODE_BYTES < end ? ReadU32(place + NODE_BYTES) : node;
-        }
-    }
-    return std::nullopt;
-}
-
-void
-DatagramHeader::Print(std::ostream& os) const
-{
-    os << (kind == ACK     ? "ACK"
-           : kind == PROBE ? "PROBE"
-                           : "DATA")
-       << " session " << session << " transfer " << transfer << " sequence " << sequence;
-}
 
 TypeId
 DatagramTransport::GetTypeId()
@@ -202,7 +77,7 @@ DatagramTransport::Send(const Transfer& transfer)
         Simulator::Schedule(flow->timeout, &DatagramTransport::CheckNews, this, transfer.id);
     flow->sendNext = Ptr<EventImpl>(MakeEvent(&DatagramTransport::SendNext, this, transfer.id),
                                     false); // which is its first owner
-    const Time wait = FindTurn(*flow) - Simulator::Now();
+    const Time wait = ReserveStart(*flow) - Simulator::Now();
     if (wait.IsStrictlyPositive())
     {
         flow->pacer = Simulator::Schedule(wait, flow->sendNext);
@@ -256,7 +131,7 @@ DatagramTransport::SetTimes(Flow& flow)
 }
 
 void
-DatagramTransport::NoteRoundTrip(const Flow& flow)
+DatagramTransport::RecordRoundTrip(const Flow& flow)
 {
     constexpr int64_t SLOWLY = 8; // Of transfers that meet a queue not all do.
     const Time seen = Simulator::Now() - flow.lastSent;
@@ -283,14 +158,14 @@ DatagramTransport::SetTimesForFrames(Flow& flow, double frameBits) const
 }
 
 Time
-DatagramTransport::FindTurn(const Flow& flow)
+DatagramTransport::ReserveStart(const Flow& flow)
 {
     const uint64_t first = std::min<uint64_t>(flow.format.payload, flow.transfer.bytes);
     const double frameBits = 8.0 * flow.format.GetWireBytes(first);
     const uint64_t rate = GetNetwork().GetTopology().GetLinkOf(flow.first).rateBps;
-    const Time turn = std::max(Simulator::Now(), m_nextTurns[flow.first]);
-    m_nextTurns[flow.first] = turn + Seconds(frameBits / rate);
-    return turn;
+    const Time start = std::max(Simulator::Now(), m_nextStarts[flow.first]);
+    m_nextStarts[flow.first] = start + Seconds(frameBits / rate);
+    return start;
 }
 
 void
@@ -445,7 +320,7 @@ DatagramTransport::ReceiveData(Flow& flow, const DatagramHeader& header, Ptr<Pac
 void
 DatagramTransport::StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet)
 {
-    NoteArrival();
+    NotifyArrival();
     flow.arrived[sequence] = true;
     ++flow.nArrived;
     flow.nSeen = std::max(flow.nSeen, sequence + 1);
@@ -527,7 +402,7 @@ DatagramTransport::End(Flow& flow)
 {
     if (!flow.wasResent)
     {
-        NoteRoundTrip(flow);
+        RecordRoundTrip(flow);
         Erase(flow.transfer.id);
         return;
     }

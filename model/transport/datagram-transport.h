@@ -6,13 +6,12 @@
 #define ALLREDUCE_DATAGRAM_TRANSPORT_H
 
 #include "allreduce-transport.h"
+#include "datagram-header.h"
 
 #include "ns3/event-id.h"
 #include "ns3/event-impl.h"
-#include "ns3/header.h"
 #include "ns3/packet.h"
 
-#include <boost/container/small_vector.hpp>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -20,63 +19,6 @@
 
 namespace ns3::allreduce
 {
-
-/**
- * @ingroup allreduce
- *
- * @brief What precedes the data in a packet of the transports raw and udp.
- */
-class DatagramHeader : public Header
-{
-  public:
-    /// What a packet is.
-    enum Kind : uint8_t
-    {
-        DATA,  //!< carries data
-        PROBE, //!< carries data and asks for an acknowledgement that names what is missing
-        ACK    //!< says what has arrived
-    };
-
-    /// The nodes of a path; those of usual length need no heap.
-    using Hops = boost::container::small_vector<NodeId, 8>;
-
-    Kind kind{DATA};      //!< what the packet is
-    uint32_t session{0};  //!< whose packet it is
-    uint32_t transfer{0}; //!< the transfer it belongs to
-    uint32_t sequence{0}; //!< data: its number; ACK: all before this have arrived
-    uint32_t gapBegin{0}; //!< ACK: the first packet of a gap
-    uint32_t gapEnd{0};   //!< ACK: the packet after the gap; gapBegin if there is none
-    Hops path;            //!< raw: the nodes to pass, both ends included
-
-    /// @return the TypeId
-    static TypeId GetTypeId();
-    TypeId GetInstanceTypeId() const override;
-    uint32_t GetSerializedSize() const override;
-    void Serialize(Buffer::Iterator start) const override;
-    uint32_t Deserialize(Buffer::Iterator start) override;
-    void Print(std::ostream& os) const override;
-
-    /**
-     * @param nNodes number of nodes in the path
-     * @return bytes that the header of a packet with data takes
-     */
-    static uint32_t GetSize(uint32_t nNodes);
-
-    /**
-     * Read only what a node needs to send a packet on.
-     *
-     * @param frame a packet behind a PPP header
-     * @param ppp what that header must say
-     * @param session whose packet it must be
-     * @param node the node that the packet has come to
-     * @return the next node of the path, or the node itself if it is the last; none if it is not on
-     * the path, or the packet another one
-     */
-    static std::optional<NodeId> PeekNext(const Packet& frame,
-                                          uint16_t ppp,
-                                          uint32_t session,
-                                          NodeId node);
-};
 
 /**
  * @ingroup allreduce
@@ -190,9 +132,9 @@ class DatagramTransport : public AllReduceTransport
     Flow* FindFlow(const DatagramHeader& header);
     void SetTimes(Flow& flow);
     void SetTimesForFrames(Flow& flow, double frameBits) const;
-    Time FindTurn(const Flow& flow);
+    Time ReserveStart(const Flow& flow);
     /// Remember how long the last packet of a transfer and its acknowledgement took.
-    void NoteRoundTrip(const Flow& flow);
+    void RecordRoundTrip(const Flow& flow);
     void SendNext(TransferId id);
     void SendData(Flow& flow, uint32_t sequence, DatagramHeader::Kind kind);
     void SendAck(Flow& flow, uint32_t gapBegin, uint32_t gapEnd);
@@ -206,13 +148,13 @@ class DatagramTransport : public AllReduceTransport
     void Erase(TransferId id);
     bool IsFromElsewhere(const Flow& flow) const;
 
-    uint32_t m_sessionNumber;                             //!< see GetSessionNumber
-    uint32_t m_ackEvery{8};                               //!< attribute AckEvery
-    uint64_t m_nResent{0};                                //!< packets sent again
-    Time m_longestTimeout;                                //!< of all flows so far
-    std::deque<std::pair<Time, TransferId>> m_ended;      //!< flows kept by End, since when
-    std::unordered_map<DirectedLinkId, Time> m_nextTurns; //!< by port: see FindTurn
-    std::vector<Time> m_roundTrips;                       //!< by directed link: see NoteRoundTrip
+    uint32_t m_sessionNumber;                              //!< see GetSessionNumber
+    uint32_t m_ackEvery{8};                                //!< attribute AckEvery
+    uint64_t m_nResent{0};                                 //!< packets sent again
+    Time m_longestTimeout;                                 //!< of all flows so far
+    std::deque<std::pair<Time, TransferId>> m_ended;       //!< flows kept by End, since when
+    std::unordered_map<DirectedLinkId, Time> m_nextStarts; //!< by port: see ReserveStart
+    std::vector<Time> m_roundTrips; //!< by directed link: see RecordRoundTrip
     std::unordered_map<TransferId, std::unique_ptr<Flow>> m_flows; //!< not at their end
 };
 

@@ -4,18 +4,14 @@
 
 #include "tcp-path-connection.h"
 
+#include "transfer-tag.h"
+
 #include "ns3/bit-mix.h"
-#include "ns3/data-rate.h"
 #include "ns3/inet-socket-address.h"
-#include "ns3/object-factory.h"
 #include "ns3/packet.h"
-#include "ns3/rtt-estimator.h"
 #include "ns3/simulator.h"
-#include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-l4-protocol.h"
-#include "ns3/tcp-recovery-ops.h"
 #include "ns3/tcp-socket-factory.h"
-#include "ns3/tcp-tx-buffer.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -27,14 +23,8 @@
 namespace ns3::allreduce
 {
 
-NS_OBJECT_ENSURE_REGISTERED(PacedTcpSocket);
-NS_OBJECT_ENSURE_REGISTERED(TransferTag);
-
 namespace
 {
-
-/// Names what belongs to no transfer.
-constexpr TransferId NO_TRANSFER = std::numeric_limits<TransferId>::max();
 
 /// Wait a little longer for an answer, each path for another time: SYNs that met in a short queue
 /// would meet there again and again.
@@ -62,139 +52,7 @@ GetLocalPort(Ptr<Socket> socket)
     return InetSocketAddress::ConvertFrom(address).GetPort();
 }
 
-/// @return an object of the type that an attribute of a node's TCP names
-template <class T>
-Ptr<T>
-MakeOfType(Ptr<TcpL4Protocol> tcp, const std::string& attribute)
-{
-    TypeIdValue type;
-    tcp->GetAttribute(attribute, type);
-    ObjectFactory factory;
-    factory.SetTypeId(type.Get());
-    return factory.Create<T>();
-}
-
 } // namespace
-
-TypeId
-PacedTcpSocket::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::PacedTcpSocket")
-                            .SetParent<TcpSocketBase>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<PacedTcpSocket>();
-    return tid;
-}
-
-Ptr<PacedTcpSocket>
-PacedTcpSocket::Make(Ptr<Node> node)
-{
-    const auto tcp = node->GetObject<TcpL4Protocol>();
-    const auto socket = CreateObject<PacedTcpSocket>();
-    socket->SetNode(node);
-    socket->SetTcp(tcp);
-    socket->SetRtt(MakeOfType<RttEstimator>(tcp, "RttEstimatorType"));
-    socket->SetCongestionControlAlgorithm(MakeOfType<TcpCongestionOps>(tcp, "SocketType"));
-    socket->SetRecoveryAlgorithm(MakeOfType<TcpRecoveryOps>(tcp, "RecoveryType"));
-    tcp->AddSocket(socket);
-    return socket;
-}
-
-void
-PacedTcpSocket::SetPacingRate(uint64_t rateBps)
-{
-    // Delayed acknowledgements make round trips look long; only the given rate shall count.
-    constexpr uint16_t MANY_PERCENT = 60000;
-    m_tcb->m_pacing = true;
-    m_tcb->m_paceInitialWindow = true;
-    m_tcb->m_pacingSsRatio = MANY_PERCENT;
-    m_tcb->m_pacingCaRatio = MANY_PERCENT;
-    m_tcb->m_maxPacingRate = DataRate(rateBps);
-    m_tcb->m_pacingRate = DataRate(rateBps);
-}
-
-uint32_t
-PacedTcpSocket::GetNUnsent() const
-{
-    return m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence);
-}
-
-uint32_t
-PacedTcpSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
-{
-    // ns-3's own rate, a window in a round trip, becomes 0 if it does not fit into 64 bits, as with
-    // round trips of 0 ns.
-    if (m_tcb->m_pacing && m_tcb->m_pacingRate.Get().GetBitRate() == 0)
-    {
-        m_tcb->m_pacingRate = m_tcb->m_maxPacingRate;
-    }
-    return TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
-}
-
-uint32_t
-PacedTcpSocket::GetNNeverSent() const
-{
-    return m_txBuffer->SizeFromSequence(m_tcb->m_highTxMark);
-}
-
-bool
-PacedTcpSocket::IsPacing() const
-{
-    return m_pacingTimer.IsRunning();
-}
-
-bool
-PacedTcpSocket::IsSending() const
-{
-    // ns-3 sends a tick after data was written.
-    return m_pacingTimer.IsRunning() || m_sendPendingDataEvent.IsRunning();
-}
-
-Time
-PacedTcpSocket::FindPacedTime(uint32_t bytes) const
-{
-    return m_pacingTimer.GetDelayLeft() + m_tcb->m_maxPacingRate.CalculateBytesTxTime(bytes);
-}
-
-TypeId
-TransferTag::GetTypeId()
-{
-    static TypeId tid = TypeId("ns3::allreduce::TransferTag")
-                            .SetParent<Tag>()
-                            .SetGroupName("AllReduce")
-                            .AddConstructor<TransferTag>();
-    return tid;
-}
-
-TypeId
-TransferTag::GetInstanceTypeId() const
-{
-    return GetTypeId();
-}
-
-uint32_t
-TransferTag::GetSerializedSize() const
-{
-    return sizeof(transfer);
-}
-
-void
-TransferTag::Serialize(TagBuffer buffer) const
-{
-    buffer.WriteU32(transfer);
-}
-
-void
-TransferTag::Deserialize(TagBuffer buffer)
-{
-    transfer = buffer.ReadU32();
-}
-
-void
-TransferTag::Print(std::ostream& os) const
-{
-    os << "transfer=" << transfer;
-}
 
 TcpPathConnection::TcpPathConnection(AllReduceNetwork& network,
                                      const Path& path,
@@ -249,22 +107,6 @@ TcpPathConnection::SetUp(Ptr<Socket> socket, uint16_t port) const
 }
 
 void
-TcpPathConnection::Listen(AllReduceNetwork& network, const Path& path)
-{
-    // A socket that is being accepted keeps the callback of the listener, even after Close.
-    const Ptr<TcpPathConnection> self(this);
-    m_listener = Socket::CreateSocket(network.GetNode(path.back()), TcpSocketFactory::GetTypeId());
-    SetUp(m_listener, m_ends.receiverPort);
-    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                                  MakeCallback(&TcpPathConnection::Accept, self));
-    m_listener->Listen();
-    if (!m_ends.hasSender)
-    {
-        network.PinFlow(path, TcpL4Protocol::PROT_NUMBER, m_ends.senderPort, m_ends.receiverPort);
-    }
-}
-
-void
 TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
 {
     m_sender = PacedTcpSocket::Make(network.GetNode(path.front()));
@@ -282,23 +124,6 @@ TcpPathConnection::Connect(AllReduceNetwork& network, const Path& path)
     const uint16_t port = m_ends.hasReceiver ? GetLocalPort(m_listener) : m_ends.receiverPort;
     network.PinFlow(path, TcpL4Protocol::PROT_NUMBER, GetLocalPort(m_sender), port);
     m_sender->Connect(InetSocketAddress(network.GetServerAddress(path.back()), port));
-}
-
-void
-TcpPathConnection::Accept(Ptr<Socket> socket, const Address& from)
-{
-    if (!m_listener)
-    {
-        socket->Close();
-        return;
-    }
-    m_receiver = socket;
-    m_receiver->SetRecvCallback(MakeCallback(&TcpPathConnection::Read, this));
-    if (m_settings.isAhead)
-    {
-        // A SYN cannot say how large the receiver's window is; the first segment after it does.
-        m_receiver->Send(Create<Packet>(1));
-    }
 }
 
 void
@@ -542,118 +367,6 @@ TcpPathConnection::ForgetSent()
         ++nKept;
     }
     m_stream.erase(m_stream.begin(), m_stream.end() - nKept);
-}
-
-void
-TcpPathConnection::Read(Ptr<Socket> socket)
-{
-    // A delivery can close this connection.
-    const Ptr<TcpPathConnection> self(this);
-    while (const Ptr<Packet> packet = socket->Recv())
-    {
-        if (packet->GetSize() == 0)
-        {
-            return;
-        }
-        Store(packet);
-    }
-}
-
-void
-TcpPathConnection::Store(Ptr<Packet> packet)
-{
-    m_callbacks.arrived();
-    if (!m_ends.hasSender)
-    {
-        StoreTagged(packet);
-        return;
-    }
-    uint32_t offset = 0;
-    while (offset < packet->GetSize() && !m_stream.empty())
-    {
-        const uint32_t size = std::min(packet->GetSize() - offset, m_stream.front().size);
-        StorePiece(packet, offset, size);
-        offset += size;
-    }
-}
-
-void
-TcpPathConnection::StoreTagged(Ptr<Packet> packet)
-{
-    ByteTagIterator tags = packet->GetByteTagIterator();
-    while (tags.HasNext())
-    {
-        const ByteTagIterator::Item place = tags.Next();
-        if (place.GetTypeId() != TransferTag::GetTypeId())
-        {
-            continue;
-        }
-        TransferTag tag;
-        place.GetTag(tag);
-        const auto item = FindItem(tag.transfer);
-        if (item != m_items.end())
-        {
-            StoreIn(item, packet, place.GetStart(), place.GetEnd() - place.GetStart());
-        }
-    }
-}
-
-void
-TcpPathConnection::StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size)
-{
-    Piece& piece = m_stream.front();
-    if (piece.transfer == NO_TRANSFER)
-    {
-        m_stream.pop_front();
-        return;
-    }
-    const auto item = FindItem(piece.transfer);
-    piece.size -= size;
-    if (piece.size == 0)
-    {
-        m_stream.pop_front();
-    }
-    StoreIn(item, packet, offset, size);
-}
-
-std::list<TcpPathConnection::Item>::iterator
-TcpPathConnection::FindItem(TransferId id)
-{
-    const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
-        return candidate.transfer.id == id;
-    });
-    if (item != m_items.end() || m_ends.hasSender)
-    {
-        return item;
-    }
-    const auto incoming = m_callbacks.find(id);
-    if (!incoming)
-    {
-        return m_items.end();
-    }
-    Item added;
-    added.transfer = incoming->transfer;
-    added.data.resize(added.transfer.payload ? added.transfer.bytes : 0);
-    return m_items.insert(m_items.end(), std::move(added));
-}
-
-void
-TcpPathConnection::StoreIn(std::list<Item>::iterator item,
-                           Ptr<Packet> packet,
-                           uint32_t offset,
-                           uint32_t size)
-{
-    if (item->transfer.payload)
-    {
-        packet->CreateFragment(offset, size)->CopyData(item->data.data() + item->received, size);
-    }
-    item->received += size;
-    if (item->received == item->transfer.bytes)
-    {
-        const Item done = std::move(*item);
-        m_items.erase(item);
-        m_callbacks.delivered(done.transfer.id, done.data);
-    }
 }
 
 void

@@ -6,88 +6,19 @@
 #define ALLREDUCE_TCP_PATH_CONNECTION_H
 
 #include "allreduce-transport.h"
+#include "paced-tcp-socket.h"
 
 #include "ns3/event-id.h"
-#include "ns3/node.h"
 #include "ns3/simple-ref-count.h"
 #include "ns3/socket.h"
-#include "ns3/tag.h"
-#include "ns3/tcp-socket-base.h"
 
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <list>
 
 namespace ns3::allreduce
 {
-
-/**
- * @ingroup allreduce
- *
- * @brief ns-3's TCP socket with a pacing rate that can be changed while it sends.
- *
- * ns-3 takes the rate from the defaults when a socket is made and lets nobody reach it later.
- */
-class PacedTcpSocket : public TcpSocketBase
-{
-  public:
-    /// @return the type
-    static TypeId GetTypeId();
-
-    /**
-     * Make a socket as the node's TCP makes them.
-     *
-     * @param node the node
-     * @return the socket
-     */
-    static Ptr<PacedTcpSocket> Make(Ptr<Node> node);
-
-    /**
-     * Send no faster than this from now on.
-     *
-     * @param rateBps bit/s of data
-     */
-    void SetPacingRate(uint64_t rateBps);
-
-    /// @return bytes that were written and have not been sent yet, or are to be sent again
-    uint32_t GetNUnsent() const;
-
-    /// @return bytes that were written and never sent
-    uint32_t GetNNeverSent() const;
-
-    /// @return whether the time that the last segment takes at the pacing rate is not over
-    bool IsPacing() const;
-
-    /// @return whether more is sent, if there is more, without waiting for an acknowledgement
-    bool IsSending() const;
-
-    /**
-     * @param bytes the next ones that were written and have not been sent yet
-     * @return how long they take at the pacing rate, after what was sent last
-     */
-    Time FindPacedTime(uint32_t bytes) const;
-
-  protected:
-    uint32_t SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
-};
-
-/**
- * @ingroup allreduce
- *
- * @brief Says whose bytes these are, where the receiver is simulated by another rank.
- */
-class TransferTag : public Tag
-{
-  public:
-    TransferId transfer{0}; //!< the transfer
-
-    /// @return the type
-    static TypeId GetTypeId();
-    TypeId GetInstanceTypeId() const override;
-    uint32_t GetSerializedSize() const override;
-    void Serialize(TagBuffer buffer) const override;
-    void Deserialize(TagBuffer buffer) override;
-    void Print(std::ostream& os) const override;
-};
 
 /**
  * @ingroup allreduce
@@ -186,14 +117,16 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     /// Bytes of one transfer that lie together in the stream.
     struct Piece
     {
-        TransferId transfer; //!< whose they are
+        TransferId transfer; //!< whose they are, or NO_TRANSFER
         uint32_t size;       //!< how many
     };
 
-    void Listen(AllReduceNetwork& network, const Path& path);
+    /// Names what belongs to no transfer.
+    static constexpr TransferId NO_TRANSFER = std::numeric_limits<TransferId>::max();
+
+    // Opening and sending: tcp-path-connection.cc
     void Connect(AllReduceNetwork& network, const Path& path);
     void SetUp(Ptr<Socket> socket, uint16_t port) const;
-    void Accept(Ptr<Socket> socket, const Address& from);
     void Opened(Ptr<Socket> socket);
     void ReadHello(Ptr<Socket> socket);
     void Write(Ptr<Socket> socket, uint32_t available);
@@ -207,6 +140,10 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void ForgetSent();
     double FindServedTime() const;
     void UpdateRate();
+
+    // Receiving: tcp-path-receiver.cc
+    void Listen(AllReduceNetwork& network, const Path& path);
+    void Accept(Ptr<Socket> socket, const Address& from);
     void Read(Ptr<Socket> socket);
     void Store(Ptr<Packet> packet);
     void StoreTagged(Ptr<Packet> packet);

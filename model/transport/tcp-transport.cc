@@ -231,8 +231,9 @@ class TcpTransport : public AllReduceTransport
   protected:
     void DoOpen() override
     {
-        GetNetwork().TraceConnectWithoutContext("LinkChanged",
-                                                MakeCallback(&TcpTransport::NoteLinkChanged, this));
+        GetNetwork().TraceConnectWithoutContext(
+            "LinkChanged",
+            MakeCallback(&TcpTransport::NotifyLinkChanged, this));
     }
 
     void DoDispose() override
@@ -241,7 +242,7 @@ class TcpTransport : public AllReduceTransport
         {
             GetNetwork().TraceDisconnectWithoutContext(
                 "LinkChanged",
-                MakeCallback(&TcpTransport::NoteLinkChanged, this));
+                MakeCallback(&TcpTransport::NotifyLinkChanged, this));
         }
         // Nothing is sent any more: some of the nodes have been disposed of already.
         for (const auto& [path, connection] : m_connections)
@@ -399,17 +400,17 @@ class TcpTransport : public AllReduceTransport
                                         m_isPaced,
                                         isAhead},
             TcpPathConnection::Callbacks{
-                MakeCallback(&TcpTransport::NoteSent, this),
+                MakeCallback(&TcpTransport::NotifySent, this),
                 MakeCallback(&TcpTransport::Deliver, this),
                 isAhead && ends.hasSender
-                    ? MakeBoundCallback(&TcpTransport::NoteReady, this, path.front())
+                    ? MakeBoundCallback(&TcpTransport::NotifyReady, this, path.front())
                     : Callback<void>(),
-                MakeCallback(&TcpTransport::NoteArrival, this),
+                MakeCallback(&TcpTransport::NotifyArrival, this),
                 m_findIncoming},
             ends);
     }
 
-    void NoteLinkChanged(LinkId link, bool isUp)
+    void NotifyLinkChanged(LinkId link, bool isUp)
     {
         // TCP gives up a connection that is down for long, also an idle one, and tells nobody.
         for (auto connection = m_connections.begin(); connection != m_connections.end() && !isUp;)
@@ -431,7 +432,7 @@ class TcpTransport : public AllReduceTransport
     }
 
     /// A connection that a server opened ahead is open.
-    static void NoteReady(TcpTransport* transport, NodeId server)
+    static void NotifyReady(TcpTransport* transport, NodeId server)
     {
         if (--transport->m_nAwaited[server] == 0)
         {
@@ -439,7 +440,7 @@ class TcpTransport : public AllReduceTransport
         }
     }
 
-    void NoteSent(TransferId id)
+    void NotifySent(TransferId id)
     {
         const auto path = m_paths.find(id);
         if (path != m_paths.end() && !GetNetwork().IsHere(path->second.back()))
