@@ -6,9 +6,7 @@
 
 #include "pinned-path-routing-helper.h"
 
-#include "ns3/abort-on-input-error.h"
 #include "ns3/constant-position-mobility-model.h"
-#include "ns3/double.h"
 #include "ns3/drop-tail-queue.h"
 #include "ns3/error-model.h"
 #include "ns3/ipv4-l3-protocol.h"
@@ -16,16 +14,13 @@
 #include "ns3/light-link-device.h"
 #include "ns3/log.h"
 #include "ns3/names.h"
-#include "ns3/net-device-queue-interface.h"
-#include "ns3/node.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/pointer.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-modifiers.h"
-#include "ns3/uinteger.h"
 
 #include <limits>
-#include <vector>
+#include <utility>
 
 namespace ns3::allreduce
 {

@@ -13,7 +13,6 @@
 
 #include "ns3/arrival-order.h"
 #include "ns3/distributed-run.h"
-#include "ns3/double.h"
 #include "ns3/error-model.h"
 #include "ns3/light-link-device.h"
 #include "ns3/net-device-queue-interface.h"
