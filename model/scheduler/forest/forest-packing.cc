@@ -56,7 +56,7 @@ ChooseNTrees(const Topology& topology, std::size_t nChunks)
 
 /// @return the servers in a column of a matrix of [server][chunk]
 std::vector<NodeId>
-ListServers(const BitMatrix& matrix, uint32_t nServers, ChunkId chunk)
+ListColumn(const BitMatrix& matrix, uint32_t nServers, ChunkId chunk)
 {
     std::vector<NodeId> servers;
     for (NodeId server = 0; server < nServers; ++server)
@@ -129,7 +129,7 @@ PackRemainder(const Topology& topology,
     {
         const ChunkId chunk = order[i];
         progress.GetPart("tree", i, order.size()).Show("", 0);
-        const std::vector<NodeId> holders = ListServers(needs.hasSum, nServers, chunk);
+        const std::vector<NodeId> holders = ListColumn(needs.hasSum, nServers, chunk);
         for (const NodeId holder : holders)
         {
             forest.holders.push_back(chunk * nServers + holder);
@@ -139,10 +139,10 @@ PackRemainder(const Topology& topology,
         {
             mayRelay[server] = state.MayHold(server, chunk);
         }
-        grower.SetMembers(ListServers(needs.gives, nServers, chunk), mayRelay);
+        grower.SetMembers(ListColumn(needs.gives, nServers, chunk), mayRelay);
         grower.SetUse(true, false);
         grower.Grow({state.GetRoots()[chunk]}, &forest.toParent[UP][chunk * nServers]);
-        grower.SetMembers(ListServers(needs.lacksSum, nServers, chunk), std::move(mayRelay));
+        grower.SetMembers(ListColumn(needs.lacksSum, nServers, chunk), std::move(mayRelay));
         grower.SetUse(false, true);
         grower.Grow(holders, &forest.toParent[DOWN][chunk * nServers]);
     }
