@@ -154,7 +154,7 @@ class PackingTestCase : public TestCase
                  NodeId root,
                  std::vector<double>& load)
     {
-        const PathId* toParent = &forest.toParent[chunk * topology.GetNServers()];
+        const PathId* toParent = &forest.toParent[UP][chunk * topology.GetNServers()];
         Path nodes;
         for (NodeId server = 0; server < topology.GetNServers(); ++server)
         {
@@ -210,7 +210,7 @@ class SharedTreesTestCase : public TestCase
                 NodeId above = server;
                 for (uint32_t i = 0; i < nServers && above != roots[chunk]; ++i)
                 {
-                    above = forest.paths.GetTarget(forest.toParent[chunk * nServers + above]);
+                    above = forest.paths.GetTarget(forest.toParent[UP][chunk * nServers + above]);
                 }
                 NS_TEST_ASSERT_MSG_EQ(above, roots[chunk], "the root of chunk " << chunk);
             }

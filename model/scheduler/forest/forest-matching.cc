@@ -64,7 +64,7 @@ class Readiness
         for (uint32_t rank = 0; rank < m_order.deliveries.size(); ++rank)
         {
             const DeliveryId delivery = m_order.deliveries[rank];
-            const bool isFromRoot = delivery % 2 == DOWN && IsRoot(GetParent(delivery));
+            const bool isFromRoot = delivery % 2 == DOWN && !IsInTree(GetParent(delivery), DOWN);
             if ((delivery % 2 == UP && m_nMissing[delivery / 2] == 0) ||
                 (isFromRoot && m_nMissing[GetParent(delivery)] == 0))
             {
@@ -89,7 +89,7 @@ class Readiness
         {
             return;
         }
-        if (IsRoot(parent))
+        if (!IsInTree(parent, UP))
         {
             SendToChildren(parent, use);
         }
@@ -100,9 +100,10 @@ class Readiness
     }
 
   private:
-    bool IsRoot(uint32_t index) const
+    /// @return whether there is a delivery; who sends or receives others without one is a root
+    bool IsInTree(uint32_t index, uint32_t half) const
     {
-        return index % m_nServers == m_order.roots[index / m_nServers];
+        return m_order.paths[half][index] != NO_PATH;
     }
 
     /// @return the index of the chunk and the server at the upper end of a workload

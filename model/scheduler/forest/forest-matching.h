@@ -21,7 +21,6 @@ namespace ns3::allreduce
 struct ForestOrder
 {
     const Topology& topology;                        //!< the network
-    const std::vector<NodeId>& roots;                //!< by chunk
     const PathTable& table;                          //!< of all paths
     const std::array<std::vector<PathId>, 2>& paths; //!< see Timetable
     const std::vector<DeliveryId>& deliveries;       //!< in this order

@@ -5,20 +5,25 @@
 #ifndef ALLREDUCE_FOREST_PACKING_H
 #define ALLREDUCE_FOREST_PACKING_H
 
+#include "ns3/allreduce-state.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-workload.h"
 #include "ns3/collective.h"
 #include "ns3/path-table.h"
 #include "ns3/planning-progress.h"
+#include "ns3/timetable.h"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// A flow-tree for each chunk: partial sums go up along it, final sums come down.
+/// Flow-trees for each chunk: one that partial sums go up along, one that final sums come down
+/// along. Indices are chunk * servers + server.
 struct Forest
 {
     /// @param topology the network, which must outlive the forest
@@ -27,9 +32,11 @@ struct Forest
     {
     }
 
-    PathTable paths;              //!< the edges of the trees
-    std::vector<PathId> toParent; //!< [chunk][server]: NO_PATH of roots and who is not in it
-    double load{0};               //!< rounds in which the busiest link carries all trees
+    PathTable paths; //!< the edges of the trees
+    /// By half (UP, DOWN) and index: NO_PATH of roots and who is not in the tree.
+    std::array<std::vector<PathId>, 2> toParent;
+    std::vector<uint32_t> holders; //!< indices: who may have the sum at first; not all roots
+    double load{0};                //!< rounds in which the busiest link carries all trees
 };
 
 /// @ingroup allreduce
@@ -75,6 +82,25 @@ Forest PackForest(const Topology& topology,
                   const std::vector<ChunkId>& order,
                   const PlanningProgress& progress = {},
                   LinkLoads loads = LinkLoads::BOTH_WAYS);
+
+/**
+ * @ingroup allreduce
+ *
+ * Choose flow-trees for what is left of a collective, as PackForest does. A chunk's trees differ:
+ * one joins the servers that hold a part of the sum to the root, the other one those that lack the
+ * sum to the root or, if the sum is final, each to one of its holders.
+ *
+ * @param topology the network, with the links that are up only
+ * @param state any state in which no workload is in flight
+ * @param order see PackForest
+ * @param progress where it is said how many trees there are
+ * @return the trees
+ * @throws InputError if servers are cut off
+ */
+Forest PackRemainder(const Topology& topology,
+                     const AllReduceState& state,
+                     const std::vector<ChunkId>& order,
+                     const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce
 

@@ -8,9 +8,11 @@
 #include "forest-timetable.h"
 
 #include "ns3/allreduce-bounds.h"
+#include "ns3/chunk-needs.h"
 #include "ns3/plan-search.h"
 #include "ns3/planned-scheduler.h"
 #include "ns3/random-source.h"
+#include "ns3/remainder-planner.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -28,6 +30,8 @@ namespace
 constexpr std::size_t MOST_WORK_OF_LAGS = 4'000'000;
 /// The share of planning that growing trees takes, roughly.
 constexpr double SHARE_OF_TREES = 0.5;
+/// Remainders of more servers times links times chunks take minutes.
+constexpr uint64_t MOST_WORK_OF_REMAINDER = uint64_t{1} << 31;
 /// Lags of first timetables, the one that is best in the mean first.
 constexpr uint32_t LAGS[] = {4, 8, 2, 32};
 
@@ -57,6 +61,57 @@ OrderChunks(const std::vector<NodeId>& roots, uint64_t seed)
     return order;
 }
 
+/// @return the network without links that are down
+Topology
+KeepLinksUp(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    std::vector<Link> links;
+    for (LinkId link = 0; link < topology.GetNLinks(); ++link)
+    {
+        if (state.IsLinkUp(link))
+        {
+            links.push_back(topology.GetLink(link));
+        }
+    }
+    return {topology.GetName(), topology.GetNServers(), topology.GetNSwitches(), std::move(links)};
+}
+
+/// @return what is left, as if it were a collective: who holds partial sums contributes, who lacks
+/// the sum receives
+Collective
+MakeRemainder(const AllReduceState& state)
+{
+    const ChunkNeeds needs(state);
+    Collective left(state.GetRoots());
+    const auto addSet = [&](const BitMatrix& servers, ChunkId chunk) {
+        left.sets.emplace_back();
+        for (NodeId server = 0; server < state.GetTopology().GetNServers(); ++server)
+        {
+            if (server == left.roots[chunk] || servers.Test(server, chunk))
+            {
+                left.sets.back().push_back(server);
+            }
+        }
+        return left.sets.size() - 1;
+    };
+    for (ChunkId chunk = 0; chunk < left.GetNChunks(); ++chunk)
+    {
+        left.contributors.push_back(addSet(needs.gives, chunk));
+        left.receivers.push_back(addSet(needs.lacksSum, chunk));
+    }
+    return left;
+}
+
+/// @return whether the remainder can be planned within about half a minute
+bool
+IsQuickToPlan(const AllReduceState& state)
+{
+    const Topology& topology = state.GetTopology();
+    return uint64_t{topology.GetNServers()} * topology.GetNLinks() * state.GetNChunks() <=
+           MOST_WORK_OF_REMAINDER;
+}
+
 /// Keeps the shortest of many timetables.
 class ShortestTimetable
 {
@@ -73,7 +128,7 @@ class ShortestTimetable
                  const PlanningProgress& progress)
     {
         std::size_t work = 0;
-        uint64_t matching = 0;
+        m_matching = 0;
         for (const uint32_t lag : LAGS)
         {
             if (work > MOST_WORK_OF_LAGS)
@@ -81,15 +136,15 @@ class ShortestTimetable
                 break;
             }
             progress.Show("timetable with lag " + std::to_string(lag), SHARE_OF_TREES);
-            ForestTimetable timetable(m_topology, m_collective, order, forest, lag);
-            if (timetable.IsQuickToMatch() && matching < ForestTimetable::MOST_MATCHING)
-            {
-                ForestTimetable matched = timetable;
-                matching += matched.MatchLinks(ForestTimetable::MOST_MATCHING - matching);
-                work += Keep(matched);
-            }
-            work += Keep(timetable);
+            work += Offer({m_topology, m_collective, order, forest, lag});
         }
+    }
+
+    /// Shorten somebody else's plan. @param plan the plan @param holders see Forest
+    void TryPlan(const std::vector<WorkloadList>& plan, const std::vector<uint32_t>& holders)
+    {
+        m_matching = 0;
+        Offer({m_topology, m_collective, plan, holders});
     }
 
     std::vector<WorkloadList> MakeRounds() const
@@ -98,6 +153,20 @@ class ShortestTimetable
     }
 
   private:
+    /// Shorten a timetable as it is, and with its links matched.
+    /// @return how many workloads were placed
+    std::size_t Offer(ForestTimetable timetable)
+    {
+        std::size_t work = 0;
+        if (timetable.IsQuickToMatch() && m_matching < ForestTimetable::MOST_MATCHING)
+        {
+            ForestTimetable matched = timetable;
+            m_matching += matched.MatchLinks(ForestTimetable::MOST_MATCHING - m_matching);
+            work += Keep(matched);
+        }
+        return work + Keep(timetable);
+    }
+
     /// @return how many workloads were placed to shorten it
     std::size_t Keep(ForestTimetable& timetable)
     {
@@ -111,6 +180,7 @@ class ShortestTimetable
 
     const Topology& m_topology;
     const Collective& m_collective;        //!< what is to be summed where
+    uint64_t m_matching{0};                //!< work of MatchLinks for this forest
     std::optional<ForestTimetable> m_best; //!< the shortest so far
 };
 
@@ -145,6 +215,31 @@ PlanForest(const Topology& topology,
     return shortest.MakeRounds();
 }
 
+std::vector<WorkloadList>
+PlanRemainderByForest(const AllReduceState& state,
+                      uint64_t seed,
+                      uint32_t nSamples,
+                      const PlanningProgress& progress)
+{
+    if (state.IsDone())
+    {
+        return {};
+    }
+    const Topology topology = KeepLinksUp(state);
+    const Collective collective = MakeRemainder(state);
+    ShortestTimetable shortest(topology, collective);
+    for (uint32_t sample = 0; sample < nSamples; ++sample)
+    {
+        const std::vector<ChunkId> order = OrderChunks(collective.roots, seed + sample);
+        const PlanningProgress part = progress.GetPart("forest", sample, nSamples);
+        const PlanningProgress ofTrees = part.GetPart(0, SHARE_OF_TREES);
+        const Forest forest = PackRemainder(topology, state, order, ofTrees);
+        shortest.TryLags(order, forest, part);
+        shortest.TryPlan(PlanRemainderGreedily(state, seed + sample, 1), forest.holders);
+    }
+    return shortest.MakeRounds();
+}
+
 /**
  * @ingroup allreduce
  *
@@ -174,7 +269,8 @@ class ForestScheduler : public PlannedScheduler
                 .AddAttribute("SearchEffort",
                               "The plan is shortened by a search that looks at so many "
                               "places for workloads, fewer if the plan is large: "
-                              "60,000,000 take about a second.",
+                              "60,000,000 take about a second. What is left after a "
+                              "link broke is not searched.",
                               UintegerValue(0),
                               MakeUintegerAccessor(&ForestScheduler::m_searchEffort),
                               MakeUintegerChecker<uint64_t>(0, MOST_SEARCH_EFFORT));
@@ -204,6 +300,16 @@ class ForestScheduler : public PlannedScheduler
                                m_searchEffort,
                                GetSeed(),
                                GetProgress().GetPart(shareOfForest, 1));
+    }
+
+    std::vector<WorkloadList> PlanRest(const AllReduceState& state) override
+    {
+        if (!IsQuickToPlan(state))
+        {
+            HandOver("greedy");
+            return PlanRemainderGreedily(state, GetSeed(), m_samples, GetProgress());
+        }
+        return PlanRemainderByForest(state, GetSeed(), m_samples, GetProgress());
     }
 
     bool PlansGroups() const override

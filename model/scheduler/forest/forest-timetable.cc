@@ -53,18 +53,21 @@ ForestTimetable::ForestTimetable(const Topology& topology,
     : m_topology(topology),
       m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
+      m_holders(std::move(forest.holders)),
       m_load(forest.load),
       m_paths(std::move(forest.paths)),
       m_slots(topology.GetCapacities()),
       m_senderSearch(topology)
 {
     CheckSize();
-    for (PathId& path : forest.toParent)
+    for (std::vector<PathId>& tree : forest.toParent)
     {
-        path = path == NO_PATH ? NO_PATH : Reverse(path);
+        for (PathId& path : tree)
+        {
+            path = path == NO_PATH ? NO_PATH : Reverse(path);
+        }
     }
-    m_timetable.paths[DOWN] = forest.toParent;
-    m_timetable.paths[UP] = std::move(forest.toParent);
+    m_timetable.paths = std::move(forest.toParent);
     m_timetable.rounds.fill(std::vector<uint32_t>(m_timetable.paths[UP].size()));
     ListDeliveries(order, lag);
     PushToBeginning(Senders::PARENT);
@@ -73,10 +76,12 @@ ForestTimetable::ForestTimetable(const Topology& topology,
 ForestTimetable::ForestTimetable(const Topology& topology,
                                  Collective collective,
                                  const std::vector<WorkloadList>& rounds,
-                                 PathIndex paths)
+                                 PathIndex paths,
+                                 std::vector<uint32_t> holders)
     : m_topology(topology),
       m_collective(std::move(collective)),
       m_nServers(topology.GetNServers()),
+      m_holders(std::move(holders)),
       m_load(0),
       m_timetable(MakeTimetable(topology, m_collective.GetNChunks(), rounds, paths, m_deliveries)),
       m_paths(std::move(paths)),
@@ -144,9 +149,8 @@ ForestTimetable::MatchLinks(uint64_t mostWork)
         {
             Mirror();
             SortByRound();
-            work += PlaceByMatching(
-                {m_topology, m_collective.roots, m_paths, m_timetable.paths, m_deliveries},
-                m_timetable.rounds);
+            work += PlaceByMatching({m_topology, m_paths, m_timetable.paths, m_deliveries},
+                                    m_timetable.rounds);
             m_timetable.nRounds = CountRounds();
         }
         if (m_timetable.nRounds < leastRounds)
@@ -192,11 +196,16 @@ ForestTimetable::MakeRounds() const
 void
 ForestTimetable::ListDeliveries(const std::vector<ChunkId>& order, uint32_t lag)
 {
-    const std::vector<uint32_t> depths = ComputeDepths();
+    const bool areTreesSame = m_timetable.paths[UP] == m_timetable.paths[DOWN];
+    std::array<std::vector<uint32_t>, 2> depths{ComputeDepths(UP), {}};
+    depths[DOWN] = areTreesSame ? depths[UP] : ComputeDepths(DOWN);
     uint32_t depth = 0;
-    for (const uint32_t other : depths)
+    for (const auto& ofHalf : depths)
     {
-        depth = std::max(depth, other == UNREACHABLE ? 0 : other);
+        for (const uint32_t other : ofHalf)
+        {
+            depth = std::max(depth, other == UNREACHABLE ? 0 : other);
+        }
     }
     PruneTrees();
     const uint32_t nRounds = static_cast<uint32_t>(m_load) + 1;
@@ -218,7 +227,7 @@ ForestTimetable::ListDeliveries(const std::vector<ChunkId>& order, uint32_t lag)
     }
     const auto getKey = [&](DeliveryId delivery) {
         const uint32_t index = delivery / 2;
-        const uint32_t away = depths[index] * lag;
+        const uint32_t away = depths[delivery % 2][index] * lag;
         const uint32_t middle = finalIn[index / m_nServers];
         return delivery % 2 == UP ? middle - away : middle + away;
     };
@@ -226,12 +235,16 @@ ForestTimetable::ListDeliveries(const std::vector<ChunkId>& order, uint32_t lag)
 }
 
 std::vector<uint32_t>
-ForestTimetable::ComputeDepths() const
+ForestTimetable::ComputeDepths(uint32_t half) const
 {
-    std::vector<uint32_t> depths(m_timetable.paths[UP].size(), UNREACHABLE);
+    std::vector<uint32_t> depths(m_timetable.paths[half].size(), UNREACHABLE);
+    for (const uint32_t holder : m_holders)
+    {
+        depths[holder] = 0;
+    }
     for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
     {
-        const PathId* const paths = &m_timetable.paths[UP][GetIndex(chunk, 0)];
+        const PathId* const paths = &m_timetable.paths[half][GetIndex(chunk, 0)];
         const auto getParent = [&](NodeId server) {
             return paths[server] == NO_PATH ? server : m_paths.GetSource(paths[server]);
         };
@@ -316,6 +329,10 @@ ForestTimetable::MarkReady()
     for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
     {
         m_ready[GetIndex(chunk, m_collective.roots[chunk])] = 0;
+    }
+    for (const uint32_t holder : m_holders)
+    {
+        m_ready[holder] = 0;
     }
     for (const DeliveryId delivery : m_deliveries)
     {

@@ -67,11 +67,17 @@ class ForestTimetable
      * @param topology the network, which must outlive the timetable
      * @param collective what is to be summed where
      * @param rounds a plan of it in which no server sends two reduces of a chunk
+     * @param holders see Forest
      */
     ForestTimetable(const Topology& topology,
                     Collective collective,
-                    const std::vector<WorkloadList>& rounds)
-        : ForestTimetable(topology, std::move(collective), rounds, PathIndex(topology))
+                    const std::vector<WorkloadList>& rounds,
+                    std::vector<uint32_t> holders = {})
+        : ForestTimetable(topology,
+                          std::move(collective),
+                          rounds,
+                          PathIndex(topology),
+                          std::move(holders))
     {
     }
 
@@ -116,7 +122,8 @@ class ForestTimetable
     ForestTimetable(const Topology& topology,
                     Collective collective,
                     const std::vector<WorkloadList>& rounds,
-                    PathIndex paths);
+                    PathIndex paths,
+                    std::vector<uint32_t> holders);
 
     /// Refuse more workloads than there are numbers for.
     void CheckSize() const;
@@ -133,8 +140,8 @@ class ForestTimetable
     void PruneTrees();
     /// Likewise for one half and chunk. @param isNeeded by server: contributes, or receives
     void PruneTree(uint32_t half, ChunkId chunk, std::vector<bool> isNeeded);
-    /// @return by index of chunk and server: edges to the root
-    std::vector<uint32_t> ComputeDepths() const;
+    /// @return by index of chunk and server: edges to the root, or to who has the sum
+    std::vector<uint32_t> ComputeDepths(uint32_t half) const;
     void SortByRound();
     /// Say who has something to send at the beginning.
     void MarkReady();
@@ -150,6 +157,7 @@ class ForestTimetable
     const Topology& m_topology;
     Collective m_collective; //!< what is to be summed where
     const uint32_t m_nServers;
+    std::vector<uint32_t> m_holders;      //!< see Forest
     double m_load;                        //!< see Forest
     std::vector<DeliveryId> m_deliveries; //!< all, in the order in which they are placed
     Timetable m_timetable;                // after m_deliveries, which MakeTimetable fills
