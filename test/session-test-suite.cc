@@ -630,8 +630,8 @@ class DroppedTestCase : public DataCentreTestCase
             const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
             options.faults.background = usesIp ? "0.3" : "0";
-            options.prepare = [&](const AllReduceNetwork& network) {
-                Watch(network, usesIp, passage);
+            options.prepare = [&](TopologyHelper& helper) {
+                Watch(*helper.GetNetwork(), usesIp, passage);
                 return nullptr;
             };
             const auto result = RunExperiment(experiment, options);
