@@ -11,6 +11,7 @@
 #include "ns3/allreduce-error.h"
 #include "ns3/chunk-choice.h"
 #include "ns3/distributed-run.h"
+#include "ns3/network-partition.h"
 #include "ns3/round-hash.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"

@@ -12,8 +12,6 @@
 #include "ns3/allreduce-session.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/collective.h"
-#include "ns3/ideal-time.h"
-#include "ns3/network-partition.h"
 #include "ns3/nstime.h"
 #include "ns3/queue-size.h"
 #include "ns3/verified-plan.h"
@@ -101,15 +99,15 @@ struct ExperimentSettings
     bool verifyData{false};   //!< carry real numbers, add and compare them
     bool recordsFlows{false}; //!< fill in the SessionRecord of the result
 
-    std::optional<QueueSize> queue; //!< of a device; none: what follows from rates and delays
-    bool isLight{true};             //!< see TopologyHelper::SetLight
-    bool isOrdered{false};          //!< see TopologyHelper::SetArrivalOrder
-    double background{0};           //!< share of the ports' rate that other traffic uses
-    std::vector<LinkFault> faults;  //!< links that break
-    uint32_t nRandomFaults{0};      //!< links that break at random until the predicted end
-    uint64_t faultSeed{1};          //!< the random seed of these
-    uint32_t nRanks{1};             //!< processes that simulate together
-    NetworkPartition partition;     //!< who simulates what; empty: PartitionNetwork chooses
+    std::optional<QueueSize> queue;  //!< of a device; none: what follows from rates and delays
+    bool isLight{true};              //!< see TopologyHelper::SetLight
+    bool isOrdered{false};           //!< see TopologyHelper::SetArrivalOrder
+    double background{0};            //!< share of the ports' rate that other traffic uses
+    std::vector<LinkFault> faults;   //!< links that break
+    uint32_t nRandomFaults{0};       //!< links that break at random until the predicted end
+    uint64_t faultSeed{1};           //!< the random seed of these
+    uint32_t nRanks{1};              //!< processes that simulate together
+    std::vector<uint32_t> partition; //!< by node: its process; empty: so that they wait little
 
     /// Told of the network when it has been built, for traces; what it returns lives as long as the
     /// simulation.
@@ -145,9 +143,11 @@ struct CollectiveSpan
 /// What came out of an experiment; SessionRecord is filled in if flows were to be recorded.
 struct ExperimentResult : SessionRecord
 {
-    std::string failure;              //!< why it failed; "" if it did not
-    IdealTime ideal;                  //!< of the actual network at first, for one size of data
-    double idealSeconds{0};           //!< the same, or the mean of all sizes
+    std::string failure;    //!< why it failed; "" if it did not
+    double idealSeconds{0}; //!< of the actual network at first; the mean if there are several sizes
+    double idealBandwidthSeconds{0};  //!< what links need to carry the data; of one size of data
+    double idealLatencySeconds{0};    //!< what one server's data needs; the larger one is the ideal
+    std::string bottleneck;           //!< what decides that
     double knownIdealSeconds{0};      //!< without the links that are down in the end; 0: unknown
     std::string downLinks;            //!< those links, as "0-16,1-17"
     double predictedSeconds{0};       //!< by the flow-level model, for the announced network

@@ -171,8 +171,11 @@ ExperimentSession::Predict()
         return;
     }
     // Nothing on the actual network is faster than its ideal; planners know the announced one only.
-    m_result.ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
-    m_result.idealSeconds = m_result.ideal.seconds;
+    const IdealTime ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
+    m_result.idealSeconds = ideal.seconds;
+    m_result.idealBandwidthSeconds = ideal.bandwidth;
+    m_result.idealLatencySeconds = ideal.latency;
+    m_result.bottleneck = ideal.GetReason();
     m_result.predictedSeconds = m_experiment.predictedSeconds
                                     ? *m_experiment.predictedSeconds
                                     : PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);

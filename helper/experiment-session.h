@@ -11,6 +11,7 @@
 #include "ns3/allreduce-network.h"
 #include "ns3/allreduce-session.h"
 #include "ns3/chakra-iteration.h"
+#include "ns3/ideal-time.h"
 #include "ns3/nstime.h"
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/distributed-run.h"
 #include "ns3/input-file.h"
+#include "ns3/network-partition.h"
 #include "ns3/nstime.h"
 #include "ns3/topology-modifiers.h"
 
