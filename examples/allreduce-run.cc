@@ -26,16 +26,14 @@
 #include "training-rows.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-network.h"
 #include "ns3/chakra-trace.h"
 #include "ns3/distributed-run.h"
 #include "ns3/input-file.h"
-#include "ns3/net-device.h"
 #include "ns3/pcap-file-wrapper.h"
 #include "ns3/schedule-file.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulation-defaults.h"
-#include "ns3/trace-helper.h"
+#include "ns3/topology-helper.h"
 #include "ns3/verified-plan.h"
 
 #ifdef ALLREDUCE_NETANIM
@@ -156,23 +154,10 @@ class PacketFiles
     }
 
     /// Write the packets of all devices from now on.
-    void Watch(const AllReduceNetwork& network)
+    void Watch(TopologyHelper& network)
     {
-        m_files.clear();
-        PcapHelper helper;
-        const Topology& topology = network.GetTopology();
-        for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
-        {
-            const Ptr<NetDevice> device = network.GetDevice(link);
-            if (!network.IsHere(topology.GetSource(link)))
-            {
-                continue; // Another rank writes what it sends and receives.
-            }
-            const std::string path = helper.GetFilenameFromDevice(m_options.pcap, device);
-            const auto file = helper.CreateFile(path, std::ios::out, PcapHelper::DLT_PPP);
-            helper.HookDefaultSink<NetDevice>(device, "PromiscSniffer", file);
-            m_files.emplace_back(path, file);
-        }
+        network.EnablePcapAll(m_options.pcap);
+        m_files = network.GetPcapFiles();
     }
 
     /// Close them. @throws InputError if something is missing
@@ -206,13 +191,13 @@ class PacketFiles
         return tail.find(end) != std::string::npos;
     }
 
-    const Options& m_options;                                          //!< what was asked for
-    std::vector<std::pair<std::string, Ptr<PcapFileWrapper>>> m_files; //!< path and file
+    const Options& m_options;                      //!< what was asked for
+    std::vector<TopologyHelper::PcapFile> m_files; //!< packets
 };
 
 /// @return what watches the packets of a run and lives as long as it
 std::shared_ptr<void>
-WatchPackets(const AllReduceNetwork& network, const Options& options, PacketFiles& files)
+WatchPackets(TopologyHelper& network, const Options& options, PacketFiles& files)
 {
     if (!options.pcap.empty())
     {
@@ -573,7 +558,7 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
                     PacketFiles(options)};
     options.run.fullStack = options.run.fullStack || !options.anim.empty();
     options.run.recordsFlows = outputs.report.IsWanted() || !options.traceJson.empty();
-    options.run.prepare = [&](const auto& network) {
+    options.run.prepare = [&](TopologyHelper& network) {
         quiet.LetErrorsPass();
         return WatchPackets(network, options, outputs.packets);
     };

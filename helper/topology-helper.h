@@ -17,6 +17,7 @@
 #include "ns3/object-factory.h"
 #include "ns3/point-to-point-helper.h"
 #include "ns3/queue.h"
+#include "ns3/trace-helper.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/vector.h"
 
@@ -25,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ns3::allreduce
@@ -43,14 +45,19 @@ class LightLinkDevice;
  * PinnedPathRouting, gives every device an address, and gives the nodes positions and names. What
  * is built is an AllReduceNetwork: its PinFlow() sends a flow along exactly the path it should
  * take.
+ *
+ * Packets on the links can be traced as with PointToPointHelper: after Install(), EnablePcap() and
+ * EnableAscii() write what devices send and receive to files. A device that is none of the
+ * network's ends the program with a message that names it, but for loopback devices, which have no
+ * link, and those that another rank simulates, which writes their files.
  */
-class TopologyHelper
+class TopologyHelper : public PcapHelperForDevice, public AsciiTraceHelperForDevice
 {
   public:
     /// @param topology the network to build
     explicit TopologyHelper(Topology topology);
 
-    virtual ~TopologyHelper() = default;
+    ~TopologyHelper() override = default;
 
     /**
      * Set an attribute of every PointToPointNetDevice, for example "Mtu". The rate is a property of
@@ -157,6 +164,30 @@ class TopologyHelper
      */
     int64_t AssignStreams(int64_t stream);
 
+    /**
+     * Write packets of all devices of the network to files PREFIX-NODE-DEVICE.pcap.
+     *
+     * @param prefix how the names of the files begin
+     */
+    void EnablePcapAll(const std::string& prefix);
+
+    /**
+     * Write what happens to packets at all devices of the network to files PREFIX-NODE-DEVICE.tr.
+     *
+     * @param prefix how the names of the files begin
+     */
+    void EnableAsciiAll(const std::string& prefix);
+
+    /// Write what happens to packets at all devices of the network.
+    /// @param stream where to
+    void EnableAsciiAll(Ptr<OutputStreamWrapper> stream);
+
+    /// A file of packets: its name, and what writes it.
+    using PcapFile = std::pair<std::string, Ptr<PcapFileWrapper>>;
+
+    /// @return the files of packets so far: ns-3 does not look whether all has been written
+    const std::vector<PcapFile>& GetPcapFiles() const;
+
     /// @return the network as a graph
     const Topology& GetTopology() const;
 
@@ -164,6 +195,23 @@ class TopologyHelper
     Ptr<AllReduceNetwork> GetNetwork() const;
 
   private:
+    void EnablePcapInternal(std::string prefix,
+                            Ptr<NetDevice> device,
+                            bool promiscuous,
+                            bool explicitFilename) override;
+    void EnableAsciiInternal(Ptr<OutputStreamWrapper> stream,
+                             std::string prefix,
+                             Ptr<NetDevice> device,
+                             bool explicitFilename) override;
+    /**
+     * Refuse a device that cannot be traced.
+     *
+     * @param function the function called
+     * @param device the device
+     * @return whether there is something to trace in this process
+     */
+    bool IsTraced(const char* function, Ptr<NetDevice> device) const;
+
     /// Set no attribute more.
     static void SetAttributes(ObjectFactory& factory)
     {
@@ -271,6 +319,7 @@ class TopologyHelper
     Vector2D m_lowerRight{100, 100};                 //!< corner of the bounding box
     NodeContainer m_nodes;                           //!< nodes by id
     NetDeviceContainer m_devices;                    //!< sending device by directed link
+    std::vector<PcapFile> m_pcapFiles;               //!< see GetPcapFiles
     Ptr<AllReduceNetwork> m_built;                   //!< what has been built; none before Install
 };
 

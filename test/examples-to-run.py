@@ -8,6 +8,7 @@ cpp_examples = [
     ("allreduce-cluster --run-slot=5 --gpus=2 --policy=fifo --most-bytes=256KiB --format=json", "True", "False"),
     ("allreduce-compare --topologies=bcube:2,1 --schedulers=ring,greedy --sizes=64KiB --jobs=2", "True", "True"),
     ("allreduce-dctcp", "True", "False"),
+    ("allreduce-experiment --bytes=100000", "True", "False"),
     ("allreduce-first", "True", "True"),
     ("allreduce-flow-times", "True", "False"),
     ("allreduce-in-a-study", "True", "False"),

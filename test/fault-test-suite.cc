@@ -105,12 +105,13 @@ class BadFaultOptionsTestCase : public TestCase
     void DoRun() override
     {
         const Topology topology = ParseTopology("bcube:2,1");
+        ExperimentSettings settings;
         for (const std::string text :
              {"", "0-4", "0@1ms", "0-1@1ms", "0-99@1ms", "0-4@x", "0-4@2ms,1ms"})
         {
             FaultOptions options;
             options.fail = {text};
-            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.MakeFaults(topology, Seconds(1)); }),
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.SetFaults(topology, settings); }),
                                   "",
                                   "--fail=" << text);
         }
@@ -118,7 +119,7 @@ class BadFaultOptionsTestCase : public TestCase
         {
             FaultOptions options;
             options.failRandom = text;
-            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.MakeFaults(topology, Seconds(1)); }),
+            NS_TEST_EXPECT_MSG_NE(GetError([&] { options.SetFaults(topology, settings); }),
                                   "",
                                   "--fail-random=" << text);
         }

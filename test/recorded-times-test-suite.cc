@@ -17,6 +17,7 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/test.h"
+#include "ns3/topology-helper.h"
 #include "ns3/topology-metrics.h"
 #include "ns3/topology-spec.h"
 
@@ -445,8 +446,8 @@ class TraceSourcesTestCase : public DataCentreTestCase
         const auto diary = std::make_shared<Diary>();
         RunOptions options = MakeOptions(m_transport, "dependency");
         options.queue = "3";
-        options.prepare = [&](const AllReduceNetwork& network) {
-            diary->Follow(network);
+        options.prepare = [&](TopologyHelper& helper) {
+            diary->Follow(*helper.GetNetwork());
             return diary;
         };
         isFull ? RunFullStack(experiment, options) : RunExperiment(experiment, options);

@@ -17,6 +17,7 @@
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/enum.h"
+#include "ns3/ideal-time.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/scheduler-factory.h"
@@ -630,8 +631,8 @@ class DroppedTestCase : public DataCentreTestCase
             const bool usesIp = CreateTransport(transport)->UsesIp();
             // Its datagrams go past whoever watches devices only.
             options.faults.background = usesIp ? "0.3" : "0";
-            options.prepare = [&](const AllReduceNetwork& network) {
-                Watch(network, usesIp, passage);
+            options.prepare = [&](TopologyHelper& helper) {
+                Watch(*helper.GetNetwork(), usesIp, passage);
                 return nullptr;
             };
             const auto result = RunExperiment(experiment, options);

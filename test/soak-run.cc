@@ -59,7 +59,7 @@ RunParts(const SoakCase& drawn, bool isFullStack)
                          results[i].together,
                          jobs[i].options.run,
                          jobs[i].options.start,
-                         Seconds(results[i].endSeconds)});
+                         Seconds(results[i].together.doneSeconds)});
     }
     return parts;
 }

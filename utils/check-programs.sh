@@ -1239,6 +1239,7 @@ check_scripts()
     check "scripts: marked packets" prints 'TcpDctcp: .* [1-9][0-9]* packets marked, 0 dropped' allreduce-dctcp
     check "scripts: another study" prints 'the transfer got [1-9]' allreduce-in-a-study
     check "scripts: a scheduler" prints '^first-come: ' allreduce-own-scheduler
+    check "scripts: experiments" prints '^ *greedy .* 960 +[1-9][0-9]* *$' allreduce-experiment
     check "scripts: times of flows" prints '^Barrier: 960 flows' allreduce-flow-times
     ! command -v gnuplot >/dev/null || check "scripts: their picture can be drawn" gnuplot flow-times.plt
     check "scripts: a picture that cannot be written" fails 'none/x.plt cannot be' allreduce-flow-times --prefix=none/x

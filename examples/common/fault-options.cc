@@ -139,13 +139,13 @@ FaultOptions::ApplySlow(const Topology& topology) const
     return slow.empty() ? topology : topology.WithLinks(topology.GetName(), std::move(links));
 }
 
-std::vector<LinkFault>
-FaultOptions::MakeFaults(const Topology& topology, Time horizon) const
+void
+FaultOptions::SetFaults(const Topology& topology, ExperimentSettings& settings) const
 {
-    std::vector<LinkFault> faults;
+    settings.faults.clear();
     for (const std::string& text : fail)
     {
-        faults.push_back(ParseFault(topology, text));
+        settings.faults.push_back(ParseFault(topology, text));
     }
     if (!failRandom.empty())
     {
@@ -161,10 +161,9 @@ FaultOptions::MakeFaults(const Topology& topology, Time horizon) const
                       " links of ",
                       topology.GetName());
         }
-        const auto drawn = DrawFaults(topology, count, seed, horizon);
-        faults.insert(faults.end(), drawn.begin(), drawn.end());
+        settings.nRandomFaults = count;
+        settings.faultSeed = seed;
     }
-    return faults;
 }
 
 double

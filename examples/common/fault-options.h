@@ -7,9 +7,8 @@
 
 #include "allreduce-program-options.h"
 
+#include "ns3/allreduce-experiment.h"
 #include "ns3/allreduce-topology.h"
-#include "ns3/link-faults.h"
-#include "ns3/nstime.h"
 
 #include <string>
 #include <vector>
@@ -43,11 +42,10 @@ struct FaultOptions
 
     /**
      * @param topology a network
-     * @param horizon about how long the run takes
-     * @return the links that break
+     * @param settings get the links that break there
      * @throws InputError that names the option
      */
-    std::vector<LinkFault> MakeFaults(const Topology& topology, Time horizon) const;
+    void SetFaults(const Topology& topology, ExperimentSettings& settings) const;
 
     /**
      * @return the share of the ports' rate that background traffic uses

@@ -143,38 +143,4 @@ GroupOptions::Make(const Topology& topology, uint32_t chunksPerServer) const
     return collective;
 }
 
-double
-GroupShape::GetBusFactor() const
-{
-    const double n = nServers;
-    if (collective == "allreduce")
-    {
-        return 2 * (n - 1) / n;
-    }
-    if (collective == "reduce-scatter" || collective == "all-gather")
-    {
-        return (n - 1) / n;
-    }
-    return collective == "other" ? 0 : 1;
-}
-
-GroupShape
-GetShape(const std::vector<Group>& groups)
-{
-    GroupShape shape;
-    shape.collective = ToString(groups.front().kind);
-    shape.nGroups = groups.size();
-    for (const Group& group : groups)
-    {
-        shape.nServers = std::max<uint32_t>(shape.nServers, group.servers.size());
-    }
-    return shape;
-}
-
-GroupShape
-GetShape(const Collective& collective, const Topology& topology)
-{
-    return {collective.IsOfAll() ? "allreduce" : "other", 1, topology.GetNServers()};
-}
-
 } // namespace ns3::allreduce

@@ -63,30 +63,6 @@ std::vector<NodeId> ParseServers(const std::string& text,
                                  const std::string& what,
                                  uint32_t nServers);
 
-/// @brief What a result is about: which collective, of how many groups of how many servers.
-struct GroupShape
-{
-    std::string collective{"allreduce"}; //!< its name; "other" if it is none of the known ones
-    uint32_t nGroups{1};                 //!< how many do it at once
-    uint32_t nServers{0};                //!< of the largest group
-
-    /// @return bus bandwidth for each algorithm bandwidth, as NCCL's tests define it; 0: not known
-    double GetBusFactor() const;
-};
-
-/**
- * @param groups the groups
- * @return their shape
- */
-GroupShape GetShape(const std::vector<Group>& groups);
-
-/**
- * @param collective of a schedule file
- * @param topology its network
- * @return its shape, as far as it can be told
- */
-GroupShape GetShape(const Collective& collective, const Topology& topology);
-
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_GROUP_OPTIONS_H */

@@ -26,7 +26,6 @@ struct PlannedJob
 /// What came out of a job.
 struct JobResult
 {
-    double endSeconds{0};      //!< simulated time when the job was over, well or not
     ExperimentResult together; //!< beside the other jobs
     ExperimentResult alone;    //!< by itself on an empty network
 

@@ -66,7 +66,7 @@ MakeJobRow(const PlannedJob& job, const JobResult& result)
     nlohmann::ordered_json row = {{"job", job.options.name},
                                   {"job_servers", job.options.servers},
                                   {"start_s", job.options.start.GetSeconds()},
-                                  {"end_s", result.endSeconds},
+                                  {"end_s", result.together.doneSeconds},
                                   {"state", "done"},
                                   {"alone_s", nullptr},
                                   {"slowdown", nullptr}};

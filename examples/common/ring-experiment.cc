@@ -5,7 +5,6 @@
 #include "ring-experiment.h"
 
 #include "progress-line.h"
-#include "queue-watch.h"
 #include "ring-network.h"
 #include "run-options.h"
 
@@ -13,6 +12,7 @@
 #include "ns3/allreduce-helper.h"
 #include "ns3/cluster-simulation.h"
 #include "ns3/enum.h"
+#include "ns3/queue-watch.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
 #include "ns3/topology-helper.h"

@@ -8,6 +8,8 @@
 #include "ns3/allreduce-transport.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/distributed-run.h"
+#include "ns3/input-file.h"
+#include "ns3/network-partition.h"
 #include "ns3/nstime.h"
 #include "ns3/topology-modifiers.h"
 
@@ -254,7 +256,8 @@ RunOptions::CheckRanks() const
 void
 RunOptions::CheckFor(const Topology& topology) const
 {
-    faults.MakeFaults(MakeActual(topology), Seconds(1));
+    ExperimentSettings ignored;
+    faults.SetFaults(MakeActual(topology), ignored);
 }
 
 void
@@ -303,6 +306,36 @@ RunOptions::GetQueue() const
                   " packets, less than 4GiB as 1MB, or auto");
     }
     return QueueSize(isPackets ? QueueSizeUnit::PACKETS : QueueSizeUnit::BYTES, size);
+}
+
+ExperimentSettings
+RunOptions::MakeSettings(const Topology& topology) const
+{
+    ExperimentSettings settings;
+    settings.transport = transport;
+    settings.sync = GetSync();
+    settings.control = GetControl();
+    settings.frame = frame;
+    settings.iterations = iterations;
+    settings.computeTime = NanoSeconds(ParseTime(computeTime));
+    settings.watchdog = NanoSeconds(ParseTime(watchdog));
+    settings.verifyData = verifyData;
+    settings.recordsFlows = recordsFlows;
+    settings.queue = GetQueue();
+    settings.isLight = IsLight();
+    // What is the same in several processes must not hang on the order of events.
+    settings.isOrdered = settings.control == AllReduceSession::PACKETS && !isAnimated;
+    settings.background = faults.GetBackground();
+    faults.SetFaults(topology, settings);
+    settings.nRanks = nRanks;
+    if (!partition.empty())
+    {
+        InputFile file(partition, "--partition: file");
+        settings.partition =
+            ReadPartition(file, "--partition: file " + NamePath(partition), topology, nRanks);
+    }
+    settings.prepare = prepare;
+    return settings;
 }
 
 bool

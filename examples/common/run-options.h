@@ -8,6 +8,7 @@
 #include "allreduce-program-options.h"
 #include "fault-options.h"
 
+#include "ns3/allreduce-experiment.h"
 #include "ns3/allreduce-session.h"
 #include "ns3/allreduce-topology.h"
 #include "ns3/queue-size.h"
@@ -21,8 +22,6 @@
 
 namespace ns3::allreduce
 {
-
-class AllReduceNetwork;
 
 /**
  * @param text a size as "100MiB", "1KiB", "2GiB", "5MB" or a plain number of bytes
@@ -65,7 +64,7 @@ struct RunOptions
     bool recordsFlows{false}; //!< keep all flows and rounds; for programs, not an option
     /// Told of a network that has been built; what it returns lives as long as the simulation. For
     /// programs, not an option.
-    std::function<std::shared_ptr<void>(const AllReduceNetwork&)> prepare;
+    std::function<std::shared_ptr<void>(TopologyHelper&)> prepare;
 
     /**
      * Add the options to a program's.
@@ -118,6 +117,13 @@ struct RunOptions
      * @throws InputError that names the option
      */
     Topology MakeActual(const Topology& topology) const;
+
+    /**
+     * @param topology the actual network
+     * @return the same as settings of an experiment
+     * @throws InputError that names the option
+     */
+    ExperimentSettings MakeSettings(const Topology& topology) const;
 
     /// @return whether TopologyHelper::SetLight shall be true
     bool IsLight() const;

@@ -87,9 +87,9 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     row["planned_rounds"] = experiment.plan.GetRounds().size();
     row["bound"] = result.boundRounds;
     row["ideal_s"] = result.idealSeconds;
-    row["ideal_bandwidth_s"] = result.ideal.bandwidth;
-    row["ideal_latency_s"] = result.ideal.latency;
-    row["bottleneck"] = result.ideal.GetReason();
+    row["ideal_bandwidth_s"] = result.idealBandwidthSeconds;
+    row["ideal_latency_s"] = result.idealLatencySeconds;
+    row["bottleneck"] = result.bottleneck;
     row["predicted_s"] = result.predictedSeconds;
     if (experiment.announced)
     {

@@ -206,7 +206,8 @@ ReadFaults(void (*set)(FaultOptions&, const std::string&), const std::string& te
 {
     FaultOptions options;
     set(options, text);
-    options.MakeFaults(GetNetwork(), Seconds(1));
+    ExperimentSettings settings;
+    options.SetFaults(GetNetwork(), settings);
     options.ApplySlow(GetNetwork());
     options.GetBackground();
 }

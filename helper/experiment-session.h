@@ -2,16 +2,16 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef ALLREDUCE_SESSION_RUN_H
-#define ALLREDUCE_SESSION_RUN_H
+#ifndef ALLREDUCE_EXPERIMENT_SESSION_H
+#define ALLREDUCE_EXPERIMENT_SESSION_H
 
-#include "run-experiment.h"
-#include "run-options.h"
-#include "run-recorder.h"
+#include "allreduce-experiment.h"
+#include "session-recorder.h"
 
 #include "ns3/allreduce-network.h"
 #include "ns3/allreduce-session.h"
 #include "ns3/chakra-iteration.h"
+#include "ns3/ideal-time.h"
 #include "ns3/nstime.h"
 
 #include <cstdint>
@@ -23,29 +23,30 @@ namespace ns3::allreduce
 {
 
 /**
+ * @ingroup allreduce
+ *
  * @brief The AllReduces of one experiment on a network, on which others may be, too: installs,
  * predicts, watches and measures. Must live as long as the simulation.
  */
-class SessionRun
+class ExperimentSession
 {
   public:
     /**
      * @param experiment what is to be run
-     * @param options how
+     * @param settings how
      */
-    SessionRun(const Experiment& experiment, const RunOptions& options);
+    ExperimentSession(const Experiment& experiment, const ExperimentSettings& settings);
 
-    SessionRun(const SessionRun&) = delete;
-    SessionRun& operator=(const SessionRun&) = delete;
+    ExperimentSession(const ExperimentSession&) = delete;
+    ExperimentSession& operator=(const ExperimentSession&) = delete;
 
     /**
      * Put the session on a network, and predict how long it will take there.
      *
      * @param network the network
-     * @param start when it begins
      * @throws InputError if that would be longer than ns-3's clock can say
      */
-    void Install(Ptr<AllReduceNetwork> network, Time start = Time(0));
+    void Install(Ptr<AllReduceNetwork> network);
 
     /// @return the session
     Ptr<AllReduceSession> GetSession() const;
@@ -61,6 +62,12 @@ class SessionRun
 
     /// @return what is known so far; those who know more about the network add it
     ExperimentResult& GetResult();
+
+    /// @return about when it will be over
+    Time GetPredictedEnd() const;
+
+    /// It is over, well or not.
+    void NoteEnd();
 
     /// The simulation is over: note what came out.
     void Collect();
@@ -78,24 +85,25 @@ class SessionRun
     IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;
     double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
-    void CheckDuration(Time start) const;
+    void CheckDuration() const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
     double GetClockSaving() const;
     uint64_t CountLastFrames() const;
 
     const Experiment& m_experiment;             //!< what is to be run
-    const RunOptions& m_options;                //!< how
+    const ExperimentSettings& m_settings;       //!< how
     ExperimentResult m_result;                  //!< what comes out
-    RunRecorder m_recorder;                     //!< watches, if flows are to be recorded
+    SessionRecorder m_recorder;                 //!< watches, if flows are to be recorded
     Ptr<AllReduceNetwork> m_network;            //!< where
     Ptr<AllReduceSession> m_session;            //!< the AllReduces
     std::optional<ChakraIteration> m_iteration; //!< what is computed between them
     Time m_trainingBegin;                       //!< when that began
+    Time m_end{Time::Max()};                    //!< when it was over
     uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
     uint32_t m_nRoundsEnded{0};                 //!< of the present AllReduce
 };
 
 } // namespace ns3::allreduce
 
-#endif /* ALLREDUCE_SESSION_RUN_H */
+#endif /* ALLREDUCE_EXPERIMENT_SESSION_H */

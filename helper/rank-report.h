@@ -5,7 +5,7 @@
 #ifndef ALLREDUCE_RANK_REPORT_H
 #define ALLREDUCE_RANK_REPORT_H
 
-#include "run-experiment.h"
+#include "allreduce-experiment.h"
 
 #include "ns3/allreduce-session.h"
 
@@ -16,6 +16,7 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
 /// What one of several ranks has seen of a run.
 struct RankReport
 {
@@ -28,12 +29,16 @@ struct RankReport
 };
 
 /**
+ * @ingroup allreduce
+ *
  * @param report what a rank has seen
  * @return it as a text
  */
 std::string WriteRankReport(const RankReport& report);
 
 /**
+ * @ingroup allreduce
+ *
  * Put together what the ranks have seen, as if one process had seen it.
  *
  * @param texts what WriteRankReport returned, by rank

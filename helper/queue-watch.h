@@ -16,6 +16,8 @@ namespace ns3::allreduce
 {
 
 /**
+ * @ingroup allreduce
+ *
  * @brief Notes how long the queues of a network's devices become, and what finds one full.
  */
 class QueueWatch

@@ -2,13 +2,15 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "session-run.h"
+#include "experiment-session.h"
+
+#include "allreduce-helper.h"
 
 #include "ns3/allreduce-bounds.h"
 #include "ns3/allreduce-error.h"
-#include "ns3/allreduce-helper.h"
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
+#include "ns3/chakra-workload.h"
 #include "ns3/chunk-needs.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/enum.h"
@@ -25,72 +27,72 @@
 namespace ns3::allreduce
 {
 
-SessionRun::SessionRun(const Experiment& experiment, const RunOptions& options)
+ExperimentSession::ExperimentSession(const Experiment& experiment,
+                                     const ExperimentSettings& settings)
     : m_experiment(experiment),
-      m_options(options),
-      m_recorder(m_result)
+      m_settings(settings)
 {
 }
 
 void
-SessionRun::Install(Ptr<AllReduceNetwork> network, Time start)
+ExperimentSession::Install(Ptr<AllReduceNetwork> network)
 {
     m_network = network;
     AllReduceHelper helper(network);
     helper.SetPlan(m_experiment.plan);
     helper.SetAttribute("Bytes", UintegerValue(GetTotalBytes(m_experiment.bytes)));
-    helper.SetAttribute("Sync", EnumValue(m_options.GetSync()));
-    helper.SetAttribute("Control", EnumValue(m_options.GetControl()));
-    helper.SetAttribute("Iterations", UintegerValue(m_options.iterations));
-    helper.SetAttribute("ComputeTime", TimeValue(NanoSeconds(ParseTime(m_options.computeTime))));
-    helper.SetAttribute("Watchdog", TimeValue(NanoSeconds(ParseTime(m_options.watchdog))));
-    helper.SetAttribute("VerifyData", BooleanValue(m_options.verifyData));
-    m_session = helper.Install(m_experiment.scheduler, CreateTransport(m_options.transport));
+    helper.SetAttribute("Sync", EnumValue(m_settings.sync));
+    helper.SetAttribute("Control", EnumValue(m_settings.control));
+    helper.SetAttribute("Iterations", UintegerValue(m_settings.iterations));
+    helper.SetAttribute("ComputeTime", TimeValue(m_settings.computeTime));
+    helper.SetAttribute("Watchdog", TimeValue(m_settings.watchdog));
+    helper.SetAttribute("VerifyData", BooleanValue(m_settings.verifyData));
+    m_session = helper.Install(m_experiment.scheduler, CreateTransport(m_settings.transport));
     m_session->TraceConnectWithoutContext("RoundEnded",
-                                          MakeCallback(&SessionRun::NoteRoundEnded, this));
-    helper.GetApplications().Start(start);
+                                          MakeCallback(&ExperimentSession::NoteRoundEnded, this));
+    helper.GetApplications().Start(m_settings.start);
     InstallTraining();
-    if (m_options.recordsFlows)
+    if (m_settings.recordsFlows)
     {
         m_recorder.Watch(network, m_session, helper.GetApplications());
     }
     Predict();
-    CheckDuration(start);
+    CheckDuration();
 }
 
 Ptr<AllReduceSession>
-SessionRun::GetSession() const
+ExperimentSession::GetSession() const
 {
     return m_session;
 }
 
 uint64_t
-SessionRun::GetTotalBytes(uint64_t bytes) const
+ExperimentSession::GetTotalBytes(uint64_t bytes) const
 {
     return bytes * m_experiment.shape.nGroups;
 }
 
 uint32_t
-SessionRun::GetNAllReduces() const
+ExperimentSession::GetNAllReduces() const
 {
     return m_experiment.training ? m_experiment.training->front().collectives.size()
-                                 : m_options.iterations;
+                                 : m_settings.iterations;
 }
 
 const std::vector<AllReduceFlow>&
-SessionRun::GetStarted() const
+ExperimentSession::GetStarted() const
 {
     return m_recorder.GetStarted();
 }
 
 ExperimentResult&
-SessionRun::GetResult()
+ExperimentSession::GetResult()
 {
     return m_result;
 }
 
 void
-SessionRun::InstallTraining()
+ExperimentSession::InstallTraining()
 {
     if (m_experiment.training)
     {
@@ -101,13 +103,14 @@ SessionRun::InstallTraining()
             sizes.push_back(collective.bytes);
         }
         m_session->SetSequence(sizes, [this](uint32_t index) { return FindWait(index); });
-        m_session->TraceConnectWithoutContext("Done", MakeCallback(&SessionRun::NoteDone, this));
+        m_session->TraceConnectWithoutContext("Done",
+                                              MakeCallback(&ExperimentSession::NoteDone, this));
     }
 }
 
 /// @return how long it is until an AllReduce of the training iteration begins
 Time
-SessionRun::FindWait(uint32_t index)
+ExperimentSession::FindWait(uint32_t index)
 {
     if (index == 0)
     {
@@ -119,7 +122,7 @@ SessionRun::FindWait(uint32_t index)
 }
 
 void
-SessionRun::NoteDone(Time duration)
+ExperimentSession::NoteDone(Time duration)
 {
     const uint32_t index = m_session->GetDurations().size() - 1;
     const Time now = Simulator::Now() - m_trainingBegin;
@@ -134,20 +137,20 @@ SessionRun::NoteDone(Time duration)
 }
 
 void
-SessionRun::NoteRoundEnded(uint32_t round, Time)
+ExperimentSession::NoteRoundEnded(uint32_t round, Time)
 {
     m_nRoundsEnded = round + 1;
 }
 
 std::string
-SessionRun::DescribeProgress() const
+ExperimentSession::DescribeProgress() const
 {
     return "round " + std::to_string(m_nRoundsEnded) + " of " +
            std::to_string(m_experiment.plan.GetRounds().size());
 }
 
 double
-SessionRun::GetProgress() const
+ExperimentSession::GetProgress() const
 {
     // What is planned anew on the way can be longer; the share then waits for it.
     const double share =
@@ -156,7 +159,7 @@ SessionRun::GetProgress() const
 }
 
 void
-SessionRun::Predict()
+ExperimentSession::Predict()
 {
     m_result.boundRounds =
         ComputeLowerBounds(m_experiment.topology, m_experiment.plan.GetCollective())
@@ -168,15 +171,18 @@ SessionRun::Predict()
         return;
     }
     // Nothing on the actual network is faster than its ideal; planners know the announced one only.
-    m_result.ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
-    m_result.idealSeconds = m_result.ideal.seconds;
+    const IdealTime ideal = ComputeIdeal(m_network->GetTopology(), m_experiment.bytes);
+    m_result.idealSeconds = ideal.seconds;
+    m_result.idealBandwidthSeconds = ideal.bandwidth;
+    m_result.idealLatencySeconds = ideal.latency;
+    m_result.bottleneck = ideal.GetReason();
     m_result.predictedSeconds = m_experiment.predictedSeconds
                                     ? *m_experiment.predictedSeconds
                                     : PredictOn(m_experiment.GetAnnounced(), m_experiment.bytes);
 }
 
 void
-SessionRun::PredictTraining()
+ExperimentSession::PredictTraining()
 {
     std::map<uint64_t, CollectiveSpan> spans;
     const auto& collectives = m_experiment.training->front().collectives;
@@ -195,13 +201,13 @@ SessionRun::PredictTraining()
 }
 
 IdealTime
-SessionRun::ComputeIdeal(const Topology& topology, uint64_t bytes) const
+ExperimentSession::ComputeIdeal(const Topology& topology, uint64_t bytes) const
 {
     return ComputeIdealTime(topology, m_experiment.plan.GetCollective(), GetTotalBytes(bytes));
 }
 
 void
-SessionRun::CollectDownLinks()
+ExperimentSession::CollectDownLinks()
 {
     const Topology& topology = m_network->GetTopology();
     std::vector<Link> left;
@@ -228,19 +234,19 @@ SessionRun::CollectDownLinks()
 }
 
 double
-SessionRun::PredictOn(const Topology& topology, uint64_t bytes) const
+ExperimentSession::PredictOn(const Topology& topology, uint64_t bytes) const
 {
     return PredictSeconds(topology,
                           *m_session->GetTransport(),
-                          m_options.frame,
+                          m_settings.frame,
                           m_experiment.plan.GetSchedule(),
                           GetTotalBytes(bytes),
-                          m_options.GetSync() == AllReduceSession::BARRIER);
+                          m_settings.sync == AllReduceSession::BARRIER);
 }
 
 /// ns-3's clock holds 292 years; faults and retries need some of them.
 void
-SessionRun::CheckDuration(Time start) const
+ExperimentSession::CheckDuration() const
 {
     constexpr double MOST_SECONDS = 1e8;
     double seconds = m_result.predictedSeconds;
@@ -248,7 +254,7 @@ SessionRun::CheckDuration(Time start) const
     {
         seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
     }
-    seconds = start.GetSeconds() + seconds * GetNAllReduces();
+    seconds = m_settings.start.GetSeconds() + seconds * GetNAllReduces();
     if (!(seconds <= MOST_SECONDS))
     {
         FailInput(m_experiment.topology.GetName(),
@@ -261,9 +267,22 @@ SessionRun::CheckDuration(Time start) const
     }
 }
 
-void
-SessionRun::Collect()
+Time
+ExperimentSession::GetPredictedEnd() const
 {
+    return m_settings.start + Seconds(m_result.predictedSeconds);
+}
+
+void
+ExperimentSession::NoteEnd()
+{
+    m_end = Simulator::Now();
+}
+
+void
+ExperimentSession::Collect()
+{
+    m_result.doneSeconds = Min(m_end, Simulator::Now()).GetSeconds();
     m_result.endSeconds = Simulator::Now().GetSeconds();
     m_result.failure = m_session->GetFailure();
     if (m_result.failure.empty() && !m_session->IsFinished())
@@ -298,10 +317,11 @@ SessionRun::Collect()
     }
     CollectDownLinks();
     m_recorder.Finish();
+    static_cast<SessionRecord&>(m_result) = m_recorder.GetRecord();
 }
 
 void
-SessionRun::CheckBound()
+ExperimentSession::CheckBound()
 {
     constexpr double ROUNDING = 1e-9; // of sums of floating-point numbers
     const double least = m_result.idealSeconds * (1 - ROUNDING) - GetClockSaving();
@@ -319,9 +339,9 @@ SessionRun::CheckBound()
 /// headers take less than half a tick, data can be faster than the rate of the link.
 /// @return the seconds that this can save
 double
-SessionRun::GetClockSaving() const
+ExperimentSession::GetClockSaving() const
 {
-    const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_options.frame);
+    const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_settings.frame);
     double ofFrame = 0; // what one frame saves at most
     double share = 0;   // what full frames save of the time that their data takes
     for (const Link& link : m_network->GetTopology().GetLinks())
@@ -337,7 +357,7 @@ SessionRun::GetClockSaving() const
 /// @return how many of them can stand one behind another: all on the link with the most workloads,
 /// and those of the longest way of each round
 uint64_t
-SessionRun::CountLastFrames() const
+ExperimentSession::CountLastFrames() const
 {
     const Topology& topology = m_network->GetTopology();
     std::vector<uint64_t> nOnLink(topology.GetNDirectedLinks(), 0);
