@@ -423,7 +423,7 @@ class MalformedTestCase : public TestCase
                    "depid=\"-1\" deps=\"-1\" hasdep=\"1\"",
                    "a nop without a next step");
         CheckPairs("depid=\"1\" deps=\"1\"", "depid=\"0\" deps=\"1\"", "there is nothing in s[1]");
-        CheckRing("hasdep=\"0\"", "hasdep=\"\n\"", "a control character");
+        CheckRing("hasdep=\"0\"", "hasdep=\"&#10;\"", "hasdep=\"?\", expected a number");
         CheckDeadlocks();
         CheckUnsound();
         CheckExport();
