@@ -126,21 +126,25 @@ XmlDocument::XmlDocument(const std::string& text, const std::string& where)
     {
         FailInput(where, ": expected less than 2 GiB");
     }
+    std::string fault;
+    parser->_private = &fault;
     // The first error says what is wrong, those after it follow from it.
-    parser->sax->serror = [](void* stopped, auto error) {
-        if (error->level == XML_ERR_FATAL)
+    parser->sax->serror = [](void* context, auto error) {
+        auto* const stopped = static_cast<xmlParserCtxt*>(context);
+        std::string& first = *static_cast<std::string*>(stopped->_private);
+        if (error->level == XML_ERR_FATAL && first.empty())
         {
-            xmlStopParser(static_cast<xmlParserCtxt*>(stopped));
+            const std::string message = error->message;
+            first = std::to_string(error->line) + ": " +
+                    Shorten(message.substr(0, message.find_last_not_of(" \n") + 1));
+            xmlStopParser(stopped);
         }
     };
     m_document.reset(
         xmlCtxtReadMemory(parser.get(), text.data(), text.size(), nullptr, nullptr, OPTIONS));
     if (!m_document)
     {
-        const auto* error = xmlCtxtGetLastError(parser.get());
-        std::string message = error ? error->message : "no XML";
-        message.erase(message.find_last_not_of(" \n") + 1);
-        FailInput(where, ":", error ? error->line : 1, ": ", Shorten(message));
+        FailInput(where, ":", fault);
     }
 }
 
