@@ -12,68 +12,12 @@
 #include "ns3/parallel-for.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ns3::allreduce
 {
 
 namespace
 {
-
-/// The moves of some chunks, those of a chunk one after another.
-class MovesByChunk
-{
-  public:
-    MovesByChunk(RoundRange rounds, ChunkId firstChunk, ChunkId endChunk)
-        : m_firstChunk(firstChunk),
-          m_first(endChunk - firstChunk + 1, 0)
-    {
-        ForEach(rounds, [&](ChunkId chunk, SchedulePlace) { ++m_first[chunk + 1]; });
-        std::partial_sum(m_first.begin(), m_first.end(), m_first.begin());
-        m_moves.resize(m_first.back());
-        std::vector<uint64_t> next(m_first.begin(), m_first.end() - 1);
-        ForEach(rounds, [&](ChunkId chunk, SchedulePlace place) {
-            const Workload workload = rounds[place.round].Get(place.workload);
-            m_moves[next[chunk]++] = {place,
-                                      workload.GetSource(),
-                                      workload.GetTarget(),
-                                      workload.kind,
-                                      !workload.contributors.empty()};
-        });
-    }
-
-    const ChunkMove* Begin(ChunkId chunk) const
-    {
-        return m_moves.data() + m_first[chunk - m_firstChunk];
-    }
-
-    const ChunkMove* End(ChunkId chunk) const
-    {
-        return m_moves.data() + m_first[chunk - m_firstChunk + 1];
-    }
-
-  private:
-    /// Call with the number of the chunk among these, and its place.
-    template <typename Call>
-    void ForEach(RoundRange rounds, Call call) const
-    {
-        for (uint32_t round = 0; round < rounds.size(); ++round)
-        {
-            for (uint32_t i = 0; i < rounds[round].GetSize(); ++i)
-            {
-                const ChunkId chunk = rounds[round].GetChunk(i) - m_firstChunk;
-                if (chunk < m_first.size() - 1)
-                {
-                    call(chunk, SchedulePlace{round, i});
-                }
-            }
-        }
-    }
-
-    ChunkId m_firstChunk;           //!< the first of these chunks
-    std::vector<uint64_t> m_first;  //!< by chunk: index of its first move
-    std::vector<ChunkMove> m_moves; //!< the moves
-};
 
 /// @return whether every workload's chunk has a root
 bool
@@ -128,42 +72,6 @@ VerifyParts(uint32_t nItems, uint64_t nWorkloads, FirstViolation& violation, con
     }
 }
 
-/// Checks the paths of all rounds.
-void
-CheckPaths(const ContributionLedger& start,
-           RoundRange rounds,
-           uint64_t nWorkloads,
-           FirstViolation& violation)
-{
-    VerifyParts(rounds.size(), nWorkloads, violation, [&](Part part, FirstViolation& found) {
-        PathChecker paths(start, found);
-        uint32_t round = part.first;
-        while (round < part.end && paths.Check(rounds[round], round))
-        {
-            ++round;
-        }
-    });
-}
-
-/// Replays all chunks.
-void
-ReplayChunks(const ContributionLedger& start,
-             RoundRange rounds,
-             RoundsEnd end,
-             uint64_t nWorkloads,
-             FirstViolation& violation)
-{
-    const uint32_t nChunks = start.GetCollective().GetNChunks();
-    VerifyParts(nChunks, nWorkloads, violation, [&](Part part, FirstViolation& found) {
-        const MovesByChunk moves(rounds, part.first, part.end);
-        ChunkReplay replay(start, rounds, end, found);
-        for (ChunkId chunk = part.first; chunk < part.end; ++chunk)
-        {
-            replay.Replay(chunk, moves.Begin(chunk), moves.End(chunk));
-        }
-    });
-}
-
 } // namespace
 
 Verdict
@@ -184,10 +92,15 @@ Verify(const ContributionLedger& start, RoundRange rounds, RoundsEnd end)
     {
         nWorkloads += round.GetSize();
     }
-    CheckPaths(start, rounds, nWorkloads, violation);
+    VerifyParts(rounds.size(), nWorkloads, violation, [&](Part part, FirstViolation& found) {
+        CheckPaths(start, rounds, part.first, part.end, found);
+    });
     if (violation.Get().isCorrect)
     {
-        ReplayChunks(start, rounds, end, nWorkloads, violation);
+        const uint32_t nChunks = start.GetCollective().GetNChunks();
+        VerifyParts(nChunks, nWorkloads, violation, [&](Part part, FirstViolation& found) {
+            ReplayChunks(start, rounds, end, part.first, part.end, found);
+        });
     }
     return violation.Get();
 }
