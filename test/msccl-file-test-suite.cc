@@ -375,7 +375,8 @@ class MalformedTestCase : public TestCase
     void DoRun() override
     {
         CheckRing("<algo ", "<algo <", "test.xml:1:");
-        CheckRing("algo", "algorithm", "no element <algo>");
+        CheckRing("algo", "algorithm", "tag mismatch");
+        Check("<algorithm/>", ParseTopology("torus:4"), "no element <algo>");
         CheckRing("coll=\"allreduce\"", "coll=\"allgather\"", "expected \"allreduce\"");
         CheckRing("coll=\"allreduce\"", "", "no attribute \"coll\"");
         CheckRing("ngpus=\"4\"", "ngpus=\"5\"", "there are 4 of them");
