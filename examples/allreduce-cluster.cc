@@ -12,6 +12,7 @@
 #include "allreduce-program-options.h"
 #include "cluster-job-rows.h"
 #include "cluster-options.h"
+#include "cluster-report.h"
 #include "cluster-rows.h"
 #include "cluster-view.h"
 #include "html-report.h"
@@ -34,7 +35,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -62,43 +62,6 @@ struct Options
     std::string writeJobs;       //!< where the jobs go
     std::string runSlot;         //!< the slot whose rings are run in ns-3
     uint32_t checkGuarantee{0};  //!< instances to compare with the optimum
-};
-
-/// Writes rows of all runs into one file.
-class RowFile
-{
-  public:
-    RowFile(const std::string& option,
-            const std::string& path,
-            ResultWriter::Format format,
-            const std::vector<ResultWriter::Column>& columns)
-        : m_file(option, path),
-          m_writer(std::in_place, m_file.Get(), format, columns)
-    {
-    }
-
-    void Add(const nlohmann::ordered_json& row)
-    {
-        m_writer->Add(row);
-    }
-
-    void Finish()
-    {
-        m_writer.reset(); // JSON ends there.
-        m_file.Finish();
-    }
-
-  private:
-    OutputFile m_file;                    //!< the file
-    std::optional<ResultWriter> m_writer; //!< writes its rows
-};
-
-/// Where results go besides standard output.
-struct Outputs
-{
-    HtmlReport page;                //!< the page
-    std::optional<RowFile> series;  //!< the time series, if they are wanted
-    std::optional<RowFile> jobRows; //!< a row for each job, if they are wanted
 };
 
 /// A trace and who plays it.
@@ -215,149 +178,21 @@ MakeTask(const std::vector<Case>& cases, const Setting& first, const Options& op
     };
 }
 
-/// Says what is not in a trace and was assumed, and who can never run.
-void
-SayAssumptions(const ImportedTrace& trace, const GpuCluster& cluster)
-{
-    for (const std::string& note : trace.notes)
-    {
-        std::cerr << "allreduce-cluster: assumed: " << note << std::endl;
-    }
-    const uint32_t nGpus = cluster.GetNGpus();
-    const auto nTooLarge = std::count_if(trace.jobs.begin(), trace.jobs.end(), [&](const Job& job) {
-        return job.minWorkers > nGpus;
-    });
-    if (nTooLarge > 0)
-    {
-        std::cerr << "allreduce-cluster: " << nTooLarge << " jobs need more than the " << nGpus
-                  << " GPUs of the cluster and never run" << std::endl;
-    }
-}
-
-/// A cluster on which nobody fits and a slot in which nobody finishes an iteration are mistakes.
-void
-CheckJobsCanRun(const GpuCluster& cluster,
-                const std::vector<Job>& jobs,
-                const std::string& slotTime)
-{
-    const auto smallest =
-        std::min_element(jobs.begin(), jobs.end(), [](const Job& x, const Job& y) {
-            return x.minWorkers < y.minWorkers;
-        });
-    if (smallest->minWorkers > cluster.GetNGpus())
-    {
-        FailInput("no job fits: job ",
-                  Quote(smallest->name),
-                  ", the smallest, needs ",
-                  smallest->minWorkers,
-                  " GPUs, expected at most the ",
-                  cluster.GetNGpus(),
-                  " of the cluster");
-    }
-    const bool isLongEnough = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
-        const std::vector<uint32_t> rates = MakeJobState(cluster, job).rates;
-        return *std::max_element(rates.begin(), rates.end()) > 0;
-    });
-    if (!isLongEnough)
-    {
-        FailInput("--slot-time ", Quote(slotTime), ": no job can finish an iteration in a slot");
-    }
-}
-
-/// Takes what cases return, in their order, to where it goes.
-class Reporter
-{
-  public:
-    Reporter(const Options& options, Outputs& outputs, double playedSeconds)
-        : m_outputs(outputs),
-          m_policies(options.cluster.ExpandPolicies()),
-          m_nSeeds(options.seeds),
-          m_hasMeans(options.seeds > 1 && options.sweep.shard.empty()),
-          m_writer(std::cout,
-                   ParseFormat(options.format),
-                   m_hasMeans ? GetSpreadColumns(playedSeconds)
-                              : GetTraceColumns(options.seeds > 1, playedSeconds))
-    {
-        m_writer.MakeRoom("objective", options.cluster.objectives);
-    }
-
-    void Add(const Case& chosen, const nlohmann::ordered_json& played)
-    {
-        constexpr std::size_t MOST_ON_PAGE = 1000;
-        const auto& slots = played.at("slots");
-        const std::size_t stride = slots.size() / MOST_ON_PAGE + 1;
-        for (std::size_t i = 0; i < slots.size(); ++i)
-        {
-            if (m_outputs.series)
-            {
-                m_outputs.series->Add(slots[i]);
-            }
-            if (i % stride == 0)
-            {
-                m_outputs.page.AddClusterSlot(slots[i]);
-            }
-        }
-        m_outputs.page.AddClusterJobs(played.at("view"));
-        for (const nlohmann::ordered_json& job : played.at("jobs"))
-        {
-            m_outputs.jobRows->Add(job);
-        }
-        m_hasFinished = m_hasFinished || played.at("row").at("finished") > 0;
-        if (!m_hasMeans)
-        {
-            AddRow(played.at("row"));
-            return;
-        }
-        m_runs[chosen.policy].push_back(played.at("row"));
-        if (chosen.policy == m_policies.back() && m_runs[chosen.policy].size() == m_nSeeds)
-        {
-            AddMeans();
-        }
-    }
-
-    /// @return whether any job of any run has finished
-    bool HasFinished() const
-    {
-        return m_hasFinished;
-    }
-
-  private:
-    void AddRow(const nlohmann::ordered_json& row)
-    {
-        m_writer.Add(row);
-        m_outputs.page.AddRow(row);
-    }
-
-    /// Every policy with all seeds: a row of means each.
-    void AddMeans()
-    {
-        const auto gadget = m_runs.find("gadget");
-        for (const std::string& policy : m_policies)
-        {
-            AddRow(
-                MakeSpreadRow(m_runs[policy], gadget == m_runs.end() ? nullptr : &gadget->second));
-        }
-        m_runs.clear();
-    }
-
-    Outputs& m_outputs;                  //!< where slots go
-    std::vector<std::string> m_policies; //!< in the order of rows
-    uint32_t m_nSeeds;                   //!< how many seeds there are
-    bool m_hasMeans;                     //!< rows are means over the seeds
-    bool m_hasFinished{false};           //!< some job has
-    ResultWriter m_writer;               //!< where rows go
-    std::map<std::string, std::vector<nlohmann::ordered_json>> m_runs; //!< of this objective
-};
-
 /// Plays all traces.
 void
 ReportTraces(const std::vector<Case>& cases,
              Sweep& sweep,
              const Options& options,
              const Setting& first,
-             Outputs& outputs)
+             ClusterOutputs& outputs)
 {
-    Reporter reporter(options, outputs, first.nSlots * first.cluster.slotSeconds);
+    ClusterReporter reporter({options.cluster.objectives,
+                              options.cluster.ExpandPolicies(),
+                              options.seeds,
+                              options.seeds > 1 && options.sweep.shard.empty(),
+                              first.nSlots * first.cluster.slotSeconds,
+                              ParseFormat(options.format)},
+                             outputs);
     ProgressLine line("allreduce-cluster", !options.sweep.IsOneAfterAnother());
     std::size_t nDone = 0;
     sweep.Run([&](std::size_t index, const WorkerProcesses::Outcome& outcome) {
@@ -368,7 +203,7 @@ ReportTraces(const std::vector<Case>& cases,
             throw std::runtime_error(chosen.objective + " " + chosen.policy + " with seed " +
                                      std::to_string(chosen.seed) + ": " + outcome.failure);
         }
-        reporter.Add(chosen, nlohmann::ordered_json::parse(outcome.text));
+        reporter.Add(chosen.policy, nlohmann::ordered_json::parse(outcome.text));
         const std::size_t nCases = sweep.GetCases().size();
         ++nDone;
         line.Show(std::to_string(nDone) + " of " + std::to_string(nCases) + " runs",
@@ -510,7 +345,7 @@ PlayTraces(Options& options, int argc, char* argv[])
         return 0;
     }
     SayAssumptions(first.trace, first.cluster);
-    Outputs outputs{{options.report, argc, argv}, std::nullopt, std::nullopt};
+    ClusterOutputs outputs{{options.report, argc, argv}, std::nullopt, std::nullopt};
     if (!options.series.empty())
     {
         outputs.series.emplace("--series",

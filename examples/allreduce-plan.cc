@@ -13,6 +13,7 @@
 #include "html-report.h"
 #include "output-file.h"
 #include "plan-options.h"
+#include "plan-rows.h"
 #include "progress-line.h"
 #include "result-writer.h"
 #include "run-options.h"
@@ -29,7 +30,6 @@
 #include "ns3/input-file.h"
 #include "ns3/msccl-file.h"
 #include "ns3/price-checker.h"
-#include "ns3/round-hash.h"
 #include "ns3/schedule-file.h"
 #include "ns3/schedule-verifier.h"
 #include "ns3/topology-metrics.h"
@@ -73,15 +73,6 @@ struct Case
     bool isLast;              //!< of all: its schedule is written to files
 };
 
-/// A schedule and where it is from.
-struct Result
-{
-    std::string scheduler;      //!< who made it
-    AllReduceSchedule schedule; //!< what it made
-    double planMs{0};           //!< how long that took
-    std::string remark{};       //!< what its maker says about it
-};
-
 double
 GetMilliseconds(std::chrono::steady_clock::time_point since)
 {
@@ -89,7 +80,7 @@ GetMilliseconds(std::chrono::steady_clock::time_point since)
         .count();
 }
 
-Result
+PlanResult
 MakePlan(const Topology& topology, const std::string& name, const Options& options)
 {
     ProgressLine line("planning " + topology.GetName() + " " + name,
@@ -111,80 +102,11 @@ MakePlan(const Topology& topology, const std::string& name, const Options& optio
     return {name, std::move(schedule), GetMilliseconds(begin), scheduler->GetRemark()};
 }
 
-void
-PrintLinks(const Topology& topology, const Result& result, std::ostream& out)
-{
-    constexpr std::size_t BUSIEST = 10;
-    const std::vector<LinkLoad> loads = ComputeLinkLoads(topology, result.schedule);
-    double sum = 0;
-    for (const LinkLoad& load : loads)
-    {
-        sum += load.utilization;
-    }
-    out << "  planned unit flows over capacity, in all rounds: mean of " << loads.size()
-        << " directed links " << 100 * sum / loads.size() << " %; the busiest:\n";
-    for (std::size_t i = 0; i < std::min(loads.size(), BUSIEST); ++i)
-    {
-        out << "    " << topology.GetSource(loads[i].link) << "-"
-            << topology.GetTarget(loads[i].link) << ": " << loads[i].nWorkloads << " workloads, "
-            << 100 * loads[i].utilization << " %\n";
-    }
-}
-
-void
-PrintBounds(const LowerBounds& bounds, std::size_t nChunks, std::ostream& out)
-{
-    for (const LowerBound& bound : bounds.all)
-    {
-        out << "  bound by " << bound.name << ": " << bound.rounds
-            << " rounds: " << bound.bottleneck << "\n";
-    }
-    if (bounds.prices.prices.empty())
-    {
-        return; // A bound by a cut says all itself.
-    }
-    out << "  proof by prices: " << nChunks << " chunks cost " << bounds.prices.treePrice
-        << " or more each, a round is worth " << bounds.prices.widthPrice << " at most\n";
-}
-
-/// @return the prices of links, so that anybody can check the bound
-nlohmann::ordered_json
-MakePricesJson(const Topology& topology, const PriceBound& bound)
-{
-    nlohmann::ordered_json links = nlohmann::ordered_json::array();
-    for (LinkId id = 0; id < topology.GetNLinks(); ++id)
-    {
-        if (bound.prices[id] > 0)
-        {
-            links.push_back({topology.GetLink(id).a, topology.GetLink(id).b, bound.prices[id]});
-        }
-    }
-    return {{"tree_price", bound.treePrice},
-            {"capacity_price", bound.widthPrice},
-            {"links", std::move(links)},
-            {"parts", bound.parts}};
-}
-
-/// @return the loads of the busiest links and their mean, for JSON
-nlohmann::ordered_json
-MakeLinksJson(const Topology& topology, const AllReduceSchedule& schedule)
-{
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const LinkLoad& load : ComputeLinkLoads(topology, schedule))
-    {
-        json.push_back({{"from", topology.GetSource(load.link)},
-                        {"to", topology.GetTarget(load.link)},
-                        {"workloads", load.nWorkloads},
-                        {"unit_flows_over_capacity", load.utilization}});
-    }
-    return json;
-}
-
 /// Says who does what, unless it is an AllReduce of all servers.
 void
 AddGroups(nlohmann::ordered_json& row,
           const Topology& topology,
-          const Result& result,
+          const PlanResult& result,
           const Options& options)
 {
     if (result.schedule.collective.IsOfAll() && !options.plan.groups.AreGiven())
@@ -200,44 +122,6 @@ AddGroups(nlohmann::ordered_json& row,
     row["planned"] = options.isApart ? "apart" : "together";
     row["chunks_per_server"] = static_cast<double>(result.schedule.collective.GetNChunks()) /
                                shape.nGroups / shape.nServers;
-}
-
-nlohmann::ordered_json
-MakeRow(const Topology& topology,
-        const Result& result,
-        const LowerBounds& bounds,
-        const Options& options)
-{
-    const LowerBound& best = bounds.GetBest();
-    const auto rounds = result.schedule.rounds.size();
-    nlohmann::ordered_json row = {
-        {"topology", topology.GetName()},
-        {"servers", topology.GetNServers()},
-        {"switches", topology.GetNSwitches()},
-        {"links", topology.GetNLinks()},
-        {"scheduler", result.scheduler},
-        {"chunks_per_server",
-         static_cast<double>(result.schedule.collective.GetNChunks()) / topology.GetNServers()},
-        {"rounds", rounds},
-        {"bound", best.rounds},
-        {"bound_name", best.name},
-        {"bottleneck", best.bottleneck},
-        {"ratio", static_cast<double>(rounds) / best.rounds},
-        {"verified", true},
-        {"plan_hash", FormatHash(HashRounds(MakeRoundRange(result.schedule.rounds)))},
-        {"plan_ms", result.planMs},
-        {"workloads", result.schedule.CountWorkloads()},
-    };
-    for (const LowerBound& bound : bounds.all)
-    {
-        row["bounds"][bound.name] = bound.rounds;
-    }
-    AddGroups(row, topology, result, options);
-    if (!result.remark.empty())
-    {
-        row["remark"] = result.remark;
-    }
-    return row;
 }
 
 /// Writes a schedule as MSCCL XML, and says so if not every GPU can run it.
@@ -307,7 +191,7 @@ ComputeProvenBounds(const Topology& topology, const Collective& collective)
 /// @return what is printed below the row
 std::string
 MakeDetails(const Topology& topology,
-            const Result& result,
+            const PlanResult& result,
             const LowerBounds& bounds,
             bool isFirst,
             const Options& options)
@@ -329,14 +213,17 @@ MakeDetails(const Topology& topology,
     }
     if (options.showLinks)
     {
-        PrintLinks(topology, result, details);
+        PrintPlannedLinks(topology, result.schedule, details);
     }
     return details.str();
 }
 
 /// Verifies a schedule; @return its row, with what goes below it and onto the page
 nlohmann::ordered_json
-Report(const Topology& topology, const Result& result, const Case& chosen, const Options& options)
+Report(const Topology& topology,
+       const PlanResult& result,
+       const Case& chosen,
+       const Options& options)
 {
     const Verdict verdict = Verify(topology, result.schedule);
     if (!verdict.isCorrect)
@@ -344,14 +231,15 @@ Report(const Topology& topology, const Result& result, const Case& chosen, const
         FailInput(topology.GetName(), " ", result.scheduler, " is not correct: ", verdict.reason);
     }
     const LowerBounds bounds = ComputeProvenBounds(topology, result.schedule.collective);
-    nlohmann::ordered_json row = MakeRow(topology, result, bounds, options);
+    nlohmann::ordered_json row = MakePlanRow(topology, result, bounds);
+    AddGroups(row, topology, result, options);
     if (options.showBounds && result.schedule.collective.IsOfAll())
     {
         row["prices"] = MakePricesJson(topology, bounds.prices);
     }
     if (options.showLinks)
     {
-        row["link_loads"] = MakeLinksJson(topology, result.schedule);
+        row["link_loads"] = MakePlannedLinksJson(topology, result.schedule);
     }
     if (options.plan.format == "table")
     {
@@ -413,29 +301,6 @@ MakeCases(const std::vector<Topology>& topologies, const Options& options)
         cases.push_back({nullptr, "", true, false});
     }
     return cases;
-}
-
-std::vector<ResultWriter::Column>
-GetColumns(const Options& options)
-{
-    std::vector<ResultWriter::Column> columns = {{"topology", "topology", 9},
-                                                 {"scheduler", "scheduler", 9},
-                                                 {"servers", "servers", 7},
-                                                 {"chunks_per_server", "m", 3, 0},
-                                                 {"rounds", "rounds", 7},
-                                                 {"bound", "bound", 6},
-                                                 {"ratio", "ratio", 6, 3},
-                                                 {"verified", "verified", 8},
-                                                 {"plan_ms", "plan ms", 10, 2}};
-    if (options.plan.groups.AreGiven())
-    {
-        columns.insert(columns.begin() + 2,
-                       {{"collective", "collective", 14},
-                        {"groups", "groups", 6},
-                        {"group_servers", "of servers", 10},
-                        {"planned", "planned", 8}});
-    }
-    return columns;
 }
 
 /// @return a member of a row, which then no longer has it; null if it had none
@@ -574,7 +439,9 @@ Run(int argc, char* argv[])
     {
         return 0;
     }
-    ResultWriter writer(std::cout, ParseFormat(options.plan.format), GetColumns(options));
+    ResultWriter writer(std::cout,
+                        ParseFormat(options.plan.format),
+                        GetPlanColumns(options.plan.groups.AreGiven()));
     if (!isFromFile)
     {
         writer.MakeRoom("topology", GetNames(topologies));

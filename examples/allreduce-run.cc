@@ -15,6 +15,7 @@
 #include "job-experiment.h"
 #include "job-options.h"
 #include "job-rows.h"
+#include "other-ranks-quiet.h"
 #include "output-file.h"
 #include "plan-options.h"
 #include "result-writer.h"
@@ -46,7 +47,6 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <streambuf>
 #include <utility>
 
 using namespace ns3;
@@ -70,25 +70,6 @@ struct Options
     std::string pcap;              //!< how the names of packet traces begin
     std::string anim;              //!< where to write NetAnim's XML
 };
-
-void
-PrintLinks(const nlohmann::ordered_json& row)
-{
-    constexpr std::size_t BUSIEST = 10;
-    auto links = row["link_use"];
-    std::stable_sort(links.begin(), links.end(), [](const auto& x, const auto& y) {
-        return x["utilization"] > y["utilization"];
-    });
-    std::cout << "  measured use of " << links.size() << " directed links: mean "
-              << 100 * row["mean_utilization"].get<double>() << " %; the busiest:\n";
-    for (std::size_t i = 0; i < std::min(links.size(), BUSIEST); ++i)
-    {
-        std::cout << "    " << links[i]["from"] << "-" << links[i]["to"] << ": "
-                  << links[i]["bytes"] << " bytes, " << 100 * links[i]["utilization"].get<double>()
-                  << " %, queue peak " << links[i]["queue_peak"] << ", dropped "
-                  << links[i]["dropped"] << "\n";
-    }
-}
 
 void
 WriteTraceFile(const ExperimentResult& result, const std::string& path)
@@ -270,7 +251,7 @@ Report(const Experiment& experiment, const Options& options, Outputs& outputs)
     outputs.report.Write(); // Whoever stops the next run finds this one on the page.
     if (options.run.showLinks && options.plan.format == "table")
     {
-        PrintLinks(row);
+        PrintLinkUse(row, std::cout);
     }
     if (result.nRanks > 1 && options.plan.format == "table")
     {
@@ -291,32 +272,6 @@ WriteScheduleFile(const Experiment& experiment, const std::string& path)
     }
 }
 
-/// What servers do in a training iteration, if that was asked for.
-using Training = std::shared_ptr<const std::vector<ChakraWorkload>>;
-
-Training
-ReadTraining(const Options& options, uint32_t nServers)
-{
-    return options.chakraIn.empty() ? nullptr
-                                    : std::make_shared<const std::vector<ChakraWorkload>>(
-                                          ReadChakraFiles(options.chakraIn, nServers));
-}
-
-/// @return the bytes of the largest AllReduce, for which is planned
-uint64_t
-GetLargest(const Training& training, uint64_t bytes)
-{
-    if (!training)
-    {
-        return bytes;
-    }
-    const auto& collectives = training->front().collectives;
-    return std::max_element(collectives.begin(),
-                            collectives.end(),
-                            [](const auto& x, const auto& y) { return x.bytes < y.bytes; })
-        ->bytes;
-}
-
 /// @return what a schedule file asks for
 Experiment
 MakeFromFile(const Options& options, uint64_t bytes)
@@ -325,7 +280,7 @@ MakeFromFile(const Options& options, uint64_t bytes)
     InputFile in(path, "schedule file");
     const ScheduleFile file = ReadSchedule(in, NamePath(path));
     const VerifiedPlan plan(file.topology, file.schedule, "schedule file " + NamePath(path));
-    const Training training = ReadTraining(options, file.topology.GetNServers());
+    const Training training = ReadTraining(options.chakraIn, file.topology.GetNServers());
     if (training && !file.schedule.collective.IsOfAll())
     {
         FailInput("--chakra-in: the schedule is for groups, expected an AllReduce of all servers");
@@ -356,7 +311,7 @@ ReportAll(const Options& options, uint64_t bytes, Outputs& outputs)
     for (const Topology& topology : topologies)
     {
         CheckNetwork(topology, options.plan, options.run);
-        trainings.push_back(ReadTraining(options, topology.GetNServers()));
+        trainings.push_back(ReadTraining(options.chakraIn, topology.GetNServers()));
     }
     bool isGood = true;
     for (std::size_t i = 0; i < topologies.size(); ++i)
@@ -404,63 +359,6 @@ ReportJobs(const std::vector<JobOptions>& jobs, const Options& options, Outputs&
     }
     return isGood;
 }
-
-/// Of several processes that say the same, only the first is heard. Until a simulation begins they
-/// do the same, and go wrong together.
-class OtherRanksQuiet
-{
-  public:
-    OtherRanksQuiet()
-    {
-        if (GetLaunchedRank() > 0)
-        {
-            m_out = std::cout.rdbuf(&m_nothing);
-            m_error = std::cerr.rdbuf(&m_nothing);
-        }
-    }
-
-    ~OtherRanksQuiet()
-    {
-        LetErrorsPass();
-        if (m_out)
-        {
-            std::cout.rdbuf(m_out);
-        }
-    }
-
-    OtherRanksQuiet(const OtherRanksQuiet&) = delete;
-    OtherRanksQuiet& operator=(const OtherRanksQuiet&) = delete;
-
-    /// What goes wrong from now on may go wrong in one process only.
-    void LetErrorsPass()
-    {
-        if (m_error)
-        {
-            std::cerr.rdbuf(std::exchange(m_error, nullptr));
-        }
-    }
-
-    /// @return the exit status: mpirun ends all processes at the first that fails, also the one
-    /// that is about to say why @param status what it would be
-    int ChooseStatus(int status) const
-    {
-        return m_error ? 0 : status;
-    }
-
-  private:
-    /// Takes everything.
-    struct Nothing : std::streambuf
-    {
-        int overflow(int c) override
-        {
-            return c;
-        }
-    };
-
-    Nothing m_nothing;                //!< where it goes
-    std::streambuf* m_out{nullptr};   //!< where std::cout went; nullptr: it still does
-    std::streambuf* m_error{nullptr}; //!< where std::cerr went; nullptr: it still does
-};
 
 void
 AddOptions(ProgramOptions& parser, Options& options)

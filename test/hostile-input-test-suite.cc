@@ -121,9 +121,22 @@ class HostileInputTestCase : public TestCase
         {
             Check(name, R"({"x": )" + deep, "nested more than");
         }
-        Check("msccl", Repeat("<a>", 100000), "nested more than");
-        Check("msccl", Repeat(R"(<a b="/>">)", 100000), "nested more than");
-        Check("msccl", Repeat("<!--</a>--><a>", 100000), "nested more than");
+        Check("msccl", Repeat("<a>", 100000), "Excessive depth");
+        Check("msccl", Repeat(R"(<a b="/>">)", 100000), "Excessive depth");
+        Check("msccl", Repeat("<!--</a>--><a>", 100000), "Excessive depth");
+        CheckEntities();
+    }
+
+    /// An attribute that would be 10^11 characters long.
+    void CheckEntities()
+    {
+        std::string entities = R"(<!ENTITY e0 "1234567890">)";
+        for (uint32_t i = 1; i <= 10; ++i)
+        {
+            const std::string last = "&e" + std::to_string(i - 1) + ";";
+            entities += "<!ENTITY e" + std::to_string(i) + " \"" + Repeat(last, 10) + "\">";
+        }
+        Check("msccl", "<!DOCTYPE algo [" + entities + R"(]><algo coll="&e10;"/>)", "entity");
     }
 
     void CheckLength()

@@ -375,7 +375,8 @@ class MalformedTestCase : public TestCase
     void DoRun() override
     {
         CheckRing("<algo ", "<algo <", "test.xml:1:");
-        CheckRing("algo", "algorithm", "no element <algo>");
+        CheckRing("algo", "algorithm", "tag mismatch");
+        Check("<algorithm/>", ParseTopology("torus:4"), "no element <algo>");
         CheckRing("coll=\"allreduce\"", "coll=\"allgather\"", "expected \"allreduce\"");
         CheckRing("coll=\"allreduce\"", "", "no attribute \"coll\"");
         CheckRing("ngpus=\"4\"", "ngpus=\"5\"", "there are 4 of them");
@@ -423,7 +424,7 @@ class MalformedTestCase : public TestCase
                    "depid=\"-1\" deps=\"-1\" hasdep=\"1\"",
                    "a nop without a next step");
         CheckPairs("depid=\"1\" deps=\"1\"", "depid=\"0\" deps=\"1\"", "there is nothing in s[1]");
-        CheckRing("hasdep=\"0\"", "hasdep=\"\n\"", "a control character");
+        CheckRing("hasdep=\"0\"", "hasdep=\"&#10;\"", "hasdep=\"?\", expected a number");
         CheckDeadlocks();
         CheckUnsound();
         CheckExport();

@@ -13,7 +13,7 @@ jobs=${ALLREDUCE_JOBS:-$(nproc)}
 time_limit=${ALLREDUCE_TIMEOUT:-900}
 target=all
 
-build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev make nlohmann-json3-dev)
+build_packages=(ccache cmake g++ libbenchmark-dev libboost-program-options-dev libxml2-dev make nlohmann-json3-dev)
 # The CMake files of libns3-dev name files of the other five, on which it does not depend.
 ns3_packages=(libns3-dev libgsl-dev libpython3-dev libsqlite3-dev libxml2-dev ns3)
 torch_packages=(libgloo-dev libopenblas0-pthread libtorch-dev)

@@ -95,7 +95,8 @@ CanSimulate()
            NamesType("SchedulerType", "ns3::Scheduler");
 }
 
-/// ns-3 ends the program that sets a value which it cannot read, so that a child tries first.
+/// AttributeChecker::CreateValidValue, which SetDefaultFailSafe and BindFailSafe call, aborts at a
+/// time, a number or a name that it cannot read, so that a child tries first.
 /// @return whether ns-3 takes the value
 bool
 IsTakenByNs3(const std::string& name, const StringValue& value)

@@ -10,6 +10,7 @@
 #include "ns3/chakra-export.h"
 #include "ns3/input-file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -66,6 +67,28 @@ ReadChakraFiles(const std::string& prefix, uint32_t nServers)
     }
     CheckSameCollectives(workloads);
     return workloads;
+}
+
+Training
+ReadTraining(const std::string& prefix, uint32_t nServers)
+{
+    return prefix.empty() ? nullptr
+                          : std::make_shared<const std::vector<ChakraWorkload>>(
+                                ReadChakraFiles(prefix, nServers));
+}
+
+uint64_t
+GetLargest(const Training& training, uint64_t bytes)
+{
+    if (!training)
+    {
+        return bytes;
+    }
+    const auto& collectives = training->front().collectives;
+    return std::max_element(collectives.begin(),
+                            collectives.end(),
+                            [](const auto& x, const auto& y) { return x.bytes < y.bytes; })
+        ->bytes;
 }
 
 } // namespace ns3::allreduce

@@ -10,6 +10,7 @@
 #include "ns3/chakra-workload.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,24 @@ void WriteChakraFiles(const std::string& prefix,
  * @throws InputError that names the file and the node
  */
 std::vector<ChakraWorkload> ReadChakraFiles(const std::string& prefix, uint32_t nServers);
+
+/// What servers do in a training iteration; nullptr if that was not asked for.
+using Training = std::shared_ptr<const std::vector<ChakraWorkload>>;
+
+/**
+ * @param prefix --chakra-in
+ * @param nServers how many servers there are
+ * @return what they do; nullptr if the prefix is empty
+ * @throws InputError if a trace cannot be read
+ */
+Training ReadTraining(const std::string& prefix, uint32_t nServers);
+
+/**
+ * @param training what servers do, or nullptr
+ * @param bytes of an AllReduce outside of training
+ * @return the bytes of the largest AllReduce, for which is planned
+ */
+uint64_t GetLargest(const Training& training, uint64_t bytes);
 
 } // namespace ns3::allreduce
 

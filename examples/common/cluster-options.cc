@@ -9,6 +9,7 @@
 #include "ns3/cluster-policy.h"
 #include "ns3/job-generator.h"
 
+#include <algorithm>
 #include <boost/algorithm/string/join.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -219,6 +220,35 @@ ClusterOptions::ExpandPolicies() const
         names.insert(names.end(), more.begin(), more.end());
     }
     return names;
+}
+
+void
+CheckJobsCanRun(const GpuCluster& cluster,
+                const std::vector<Job>& jobs,
+                const std::string& slotTime)
+{
+    const auto smallest =
+        std::min_element(jobs.begin(), jobs.end(), [](const Job& x, const Job& y) {
+            return x.minWorkers < y.minWorkers;
+        });
+    if (smallest->minWorkers > cluster.GetNGpus())
+    {
+        FailInput("no job fits: job ",
+                  Quote(smallest->name),
+                  ", the smallest, needs ",
+                  smallest->minWorkers,
+                  " GPUs, expected at most the ",
+                  cluster.GetNGpus(),
+                  " of the cluster");
+    }
+    const bool isLongEnough = std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
+        const std::vector<uint32_t> rates = MakeJobState(cluster, job).rates;
+        return *std::max_element(rates.begin(), rates.end()) > 0;
+    });
+    if (!isLongEnough)
+    {
+        FailInput("--slot-time ", Quote(slotTime), ": no job can finish an iteration in a slot");
+    }
 }
 
 } // namespace ns3::allreduce

@@ -86,6 +86,18 @@ struct ClusterOptions
     std::vector<std::string> ExpandPolicies() const;
 };
 
+/**
+ * A cluster on which nobody fits and a slot in which nobody finishes an iteration are mistakes.
+ *
+ * @param cluster the cluster
+ * @param jobs its jobs
+ * @param slotTime --slot-time, for messages
+ * @throws InputError if it is one
+ */
+void CheckJobsCanRun(const GpuCluster& cluster,
+                     const std::vector<Job>& jobs,
+                     const std::string& slotTime);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_CLUSTER_OPTIONS_H */

@@ -323,4 +323,22 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     return false;
 }
 
+void
+PrintLinkUse(const nlohmann::ordered_json& row, std::ostream& out)
+{
+    constexpr std::size_t BUSIEST = 10;
+    auto links = row["link_use"];
+    std::stable_sort(links.begin(), links.end(), [](const auto& x, const auto& y) {
+        return x["utilization"] > y["utilization"];
+    });
+    out << "  measured use of " << links.size() << " directed links: mean "
+        << 100 * row["mean_utilization"].get<double>() << " %; the busiest:\n";
+    for (std::size_t i = 0; i < std::min(links.size(), BUSIEST); ++i)
+    {
+        out << "    " << links[i]["from"] << "-" << links[i]["to"] << ": " << links[i]["bytes"]
+            << " bytes, " << 100 * links[i]["utilization"].get<double>() << " %, queue peak "
+            << links[i]["queue_peak"] << ", dropped " << links[i]["dropped"] << "\n";
+    }
+}
+
 } // namespace ns3::allreduce

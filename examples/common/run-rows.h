@@ -62,6 +62,14 @@ void AddBandwidths(nlohmann::ordered_json& row, uint64_t bytes, double seconds);
  */
 bool ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultWriter& writer);
 
+/**
+ * Print the measured use of the busiest links and the mean of all.
+ *
+ * @param row by MakeRow, with the use of links
+ * @param out where to print
+ */
+void PrintLinkUse(const nlohmann::ordered_json& row, std::ostream& out);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RUN_ROWS_H */

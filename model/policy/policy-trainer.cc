@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace ns3::allreduce
 {
@@ -31,13 +30,6 @@ namespace
 {
 
 constexpr auto VALUE = static_cast<std::size_t>(PolicyHead::VALUE);
-
-/// @return after how many rounds a plan is so bad that it is given up
-uint32_t
-GetMostRounds(const PlanningProblem& problem)
-{
-    return 3 * problem.GetNChunks() + 20;
-}
 
 /// What a policy makes of decisions.
 struct PolicyOutput
@@ -213,7 +205,7 @@ PolicyTrainer::Impl::CollectRollouts(const PolicyWeights& weights) const
         RolloutOptions options;
         options.mode = RolloutMode::SAMPLE;
         options.seed = MakeTrainingSeed(config.seed, state.iteration, 100'000 + i);
-        options.mostRounds = GetMostRounds(problem);
+        options.mostRounds = GetMostTrainingRounds(problem);
         Episode& episode = data[i % nSlices].episodes[i / nSlices];
         RunRollout(environment, weights, options, config.reward, &episode);
     };
@@ -429,29 +421,6 @@ PolicyTrainer::Impl::ValidateWeights(TrainingProgress& progress)
         state.best = present;
         progress.isBest = true;
     }
-}
-
-double
-Validate(const PolicyWeights& weights, const TrainingConfig& config, const TrainingGroup& group)
-{
-    std::vector<double> ratios(CountValidationProblems(config), 0);
-    const auto validate = [&](uint32_t i) {
-        if (!group.IsOwn(i))
-        {
-            return;
-        }
-        const TrainingProblem owned = MakeValidationProblem(config, i);
-        PlanningEnvironment environment(owned.problem);
-        RolloutOptions options;
-        options.seed = i;
-        options.mostRounds = GetMostRounds(owned.problem);
-        Episode episode;
-        RunRollout(environment, weights, options, {}, &episode);
-        ratios[i] = static_cast<double>(episode.nRounds) / episode.nRoundsNeeded;
-    };
-    RunParallel(ratios.size(), validate, group.GetNThreads());
-    group.Gather(ratios, ratios.size());
-    return std::accumulate(ratios.begin(), ratios.end(), 0.0) / ratios.size();
 }
 
 PolicyTrainer::PolicyTrainer(const TrainingConfig& config,

@@ -168,6 +168,12 @@ MakeTrainingSeed(uint64_t seed, uint64_t iteration, uint64_t what)
     return uint64_t{words[0]} << 32 | words[1];
 }
 
+uint32_t
+GetMostTrainingRounds(const PlanningProblem& problem)
+{
+    return 3 * problem.GetNChunks() + 20;
+}
+
 TrainingProblem
 DrawTrainingProblem(const TrainingConfig& config, uint64_t seed)
 {

@@ -30,6 +30,11 @@ struct TrainingProblem
 uint64_t MakeTrainingSeed(uint64_t seed, uint64_t iteration, uint64_t what);
 
 /// @ingroup allreduce
+/// @param problem a problem
+/// @return after how many rounds a plan of it is so bad that it is given up
+uint32_t GetMostTrainingRounds(const PlanningProblem& problem);
+
+/// @ingroup allreduce
 /// Draw a problem to train on: half of a plan, or all of it forwards.
 /// @param config what there is to draw from @param seed the same seed draws the same problem
 /// @return the problem
