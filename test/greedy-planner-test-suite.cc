@@ -347,10 +347,10 @@ class RandomProblemsTestCase : public TestCase
 };
 
 /// The reference networks take no more rounds than they should.
-class ReferenceTestCase : public TestCase
+class GreedyReferenceTestCase : public TestCase
 {
   public:
-    explicit ReferenceTestCase(const Reference& reference)
+    explicit GreedyReferenceTestCase(const Reference& reference)
         : TestCase(std::string("rounds on ") + reference.topology),
           m_reference(reference)
     {
@@ -502,10 +502,10 @@ class DeterminismTestCase : public TestCase
 };
 
 /// Servers relay what they do not want if, and only if, there is no other way.
-class RelayTestCase : public TestCase
+class GreedyRelayTestCase : public TestCase
 {
   public:
-    RelayTestCase()
+    GreedyRelayTestCase()
         : TestCase("servers relay only where they must")
     {
     }
@@ -630,13 +630,13 @@ class GreedyPlannerTestSuite : public TestSuite
         : TestSuite("allreduce-greedy-planner", TestSuite::Type::UNIT)
     {
         AddTestCase(new NothingToDoTestCase);
-        AddTestCase(new RelayTestCase);
+        AddTestCase(new GreedyRelayTestCase);
         AddTestCase(new UnreachableTestCase);
         AddTestCase(new DeterminismTestCase);
         AddTestCase(new RandomProblemsTestCase, EXTENSIVE);
         for (const Reference& reference : REFERENCES)
         {
-            AddTestCase(new ReferenceTestCase(reference));
+            AddTestCase(new GreedyReferenceTestCase(reference));
         }
         AddTestCase(new ImperfectNetworksTestCase);
         AddTestCase(new ManyChunksTestCase);

@@ -369,10 +369,10 @@ class RowsTestCase : public TestCase
 };
 
 /// @brief Links break while jobs run.
-class FaultTestCase : public DataCentreTestCase
+class JobFaultTestCase : public DataCentreTestCase
 {
   public:
-    FaultTestCase()
+    JobFaultTestCase()
         : DataCentreTestCase("a link breaks during two jobs: both plan anew, and sums are exact")
     {
     }
@@ -520,7 +520,7 @@ class JobTestSuite : public TestSuite
         AddTestCase(new OptionsTestCase);
         AddTestCase(new RefusalTestCase);
         AddTestCase(new RowsTestCase);
-        AddTestCase(new FaultTestCase, EXTENSIVE);
+        AddTestCase(new JobFaultTestCase, EXTENSIVE);
         AddTestCase(new RandomJobsTestCase);
     }
 };

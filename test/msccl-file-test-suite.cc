@@ -29,7 +29,7 @@ namespace
 constexpr uint32_t UNLIMITED = UINT32_MAX;
 
 std::string
-Export(const Topology& topology, const AllReduceSchedule& schedule)
+ExportMsccl(const Topology& topology, const AllReduceSchedule& schedule)
 {
     std::ostringstream out;
     WriteMsccl(topology, schedule, out);
@@ -223,7 +223,7 @@ class RoundTripTestCase : public TestCase
         const std::string what = topology.GetName() + " " + name + " m=" + std::to_string(m);
         const AllReduceState state(topology, MakeRoots(topology.GetNServers(), m));
         const AllReduceSchedule schedule = Plan(*CreateScheduler(name), state);
-        const std::string xml = Export(topology, schedule);
+        const std::string xml = ExportMsccl(topology, schedule);
         for (const uint32_t nBuffers : {1U, UNLIMITED})
         {
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, nBuffers, random), "", what);
@@ -287,10 +287,10 @@ class RoundTripTestCase : public TestCase
 
 /// Schedules in which anything legal happens: partial sums that go round in circles, swaps, parts
 /// kept apart, several workloads between the same servers in a round.
-class RandomScheduleTestCase : public TestCase
+class MscclRandomScheduleTestCase : public TestCase
 {
   public:
-    RandomScheduleTestCase()
+    MscclRandomScheduleTestCase()
         : TestCase("Random schedules as MSCCL programs")
     {
     }
@@ -306,7 +306,7 @@ class RandomScheduleTestCase : public TestCase
             const bool hasParts = i % 2 == 1;
             const AllReduceSchedule schedule = MakeRandomSchedule(topology, hasParts, random);
             NS_TEST_ASSERT_MSG_EQ(Verify(topology, schedule).reason, "", "random schedule");
-            const std::string xml = Export(topology, schedule);
+            const std::string xml = ExportMsccl(topology, schedule);
             nApart += Contains(xml, "dstbuf=\"s\"");
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, 1, random), "", xml);
             NS_TEST_ASSERT_MSG_EQ(RunMscclFile(xml, UNLIMITED, random), "", xml);
@@ -513,16 +513,16 @@ class MalformedTestCase : public TestCase
         const Topology topology = ParseTopology("torus:4");
         AllReduceSchedule schedule = Import(MakeFusedRing(4), topology);
         schedule.rounds.pop_back();
-        const std::string message = GetError([&] { Export(topology, schedule); });
+        const std::string message = GetError([&] { ExportMsccl(topology, schedule); });
         NS_TEST_ASSERT_MSG_EQ(Contains(message, "not correct: "), true, message);
     }
 };
 
 /// No corrupted file passes that gives a wrong sum or hangs.
-class CorruptionTestCase : public TestCase
+class MscclCorruptionTestCase : public TestCase
 {
   public:
-    CorruptionTestCase()
+    MscclCorruptionTestCase()
         : TestCase("Corrupted MSCCL programs")
     {
     }
@@ -538,7 +538,7 @@ class CorruptionTestCase : public TestCase
         CheckFile(MakeAllPairs(), MakeTestStar(3), random);
         for (const char* name : {"greedy", "halving-doubling", "double-tree", "ps"})
         {
-            CheckFile(Export(bcube, Plan(*CreateScheduler(name), state)), bcube, random);
+            CheckFile(ExportMsccl(bcube, Plan(*CreateScheduler(name), state)), bcube, random);
         }
         NS_TEST_ASSERT_MSG_GT(m_nBad, 500, "corruptions that matter");
         NS_TEST_ASSERT_MSG_GT(m_nPassed, 10, "corruptions that do not");
@@ -620,10 +620,10 @@ class MscclFileTestSuite : public TestSuite
         : TestSuite("allreduce-msccl", TestSuite::Type::UNIT)
     {
         AddTestCase(new RoundTripTestCase, EXTENSIVE);
-        AddTestCase(new RandomScheduleTestCase);
+        AddTestCase(new MscclRandomScheduleTestCase);
         AddTestCase(new HandWrittenTestCase);
         AddTestCase(new MalformedTestCase);
-        AddTestCase(new CorruptionTestCase, EXTENSIVE);
+        AddTestCase(new MscclCorruptionTestCase, EXTENSIVE);
     }
 };
 

@@ -186,10 +186,10 @@ class FeaturesTestCase : public TestCase
 };
 
 /// @brief Chance comes from the seed alone.
-class DeterminismTestCase : public TestCase
+class PolicyDeterminismTestCase : public TestCase
 {
   public:
-    DeterminismTestCase()
+    PolicyDeterminismTestCase()
         : TestCase("a rollout with the same seed makes the same plan, recorded or not")
     {
     }
@@ -363,7 +363,7 @@ class PolicyTestSuite : public TestSuite
     {
         AddTestCase(new RestTestCase, EXTENSIVE);
         AddTestCase(new FeaturesTestCase, EXTENSIVE);
-        AddTestCase(new DeterminismTestCase);
+        AddTestCase(new PolicyDeterminismTestCase);
         AddTestCase(new EpisodeTestCase);
         AddTestCase(new ManualTestCase);
     }

@@ -292,10 +292,10 @@ class BoundTestCase : public TestCase
 };
 
 /// @brief A single ring of a network that has lost links.
-class RelayTestCase : public TestCase
+class RingRelayTestCase : public TestCase
 {
   public:
-    RelayTestCase()
+    RingRelayTestCase()
         : TestCase("a server with one neighbor left costs multi-ring a round, not another ring")
     {
     }
@@ -447,7 +447,7 @@ class RingPackingTestSuite : public TestSuite
         AddTestCase(new AnyRingsTestCase, EXTENSIVE);
         AddTestCase(new OptimalRingsTestCase, EXTENSIVE);
         AddTestCase(new BoundTestCase, EXTENSIVE);
-        AddTestCase(new RelayTestCase);
+        AddTestCase(new RingRelayTestCase);
         AddTestCase(new HierarchicalTestCase);
         AddTestCase(new RemarkTestCase);
     }

@@ -71,7 +71,7 @@ MakeStarSchedule()
 }
 
 /// @brief A corruption of a small schedule and what the verifier says to it.
-class CorruptionTestCase : public TestCase
+class ScheduleCorruptionTestCase : public TestCase
 {
   public:
     /**
@@ -81,11 +81,11 @@ class CorruptionTestCase : public TestCase
      * @param corrupt corrupts it
      * @param reason what the verifier answers
      */
-    CorruptionTestCase(const std::string& name,
-                       Topology topology,
-                       OwnSchedule schedule,
-                       std::function<void(OwnSchedule&)> corrupt,
-                       std::string reason)
+    ScheduleCorruptionTestCase(const std::string& name,
+                               Topology topology,
+                               OwnSchedule schedule,
+                               std::function<void(OwnSchedule&)> corrupt,
+                               std::string reason)
         : TestCase("refused: " + name),
           m_topology(std::move(topology)),
           m_schedule(std::move(schedule)),
@@ -132,7 +132,7 @@ MakeSchedules(const Topology& topology, uint32_t chunksPerServer)
 
 /// @return small networks of all sorts
 std::vector<Topology>
-MakeNetworks()
+MakeVerifierNetworks()
 {
     std::vector<Topology> networks = {MakeTestStar(4),
                                       MakeTestStar(3, 2),
@@ -163,7 +163,7 @@ class MutationTestCase : public TestCase
     void DoRun() override
     {
         TestRandom random(4);
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeVerifierNetworks())
         {
             for (const uint32_t chunksPerServer : {1, 2})
             {
@@ -442,10 +442,10 @@ class ManyWorkloadsTestCase : public TestCase
 };
 
 /// @brief Schedule files are read as they were written.
-class RoundTripTestCase : public TestCase
+class ScheduleRoundTripTestCase : public TestCase
 {
   public:
-    RoundTripTestCase()
+    ScheduleRoundTripTestCase()
         : TestCase("a schedule file is the same byte for byte after reading and writing")
     {
     }
@@ -453,7 +453,7 @@ class RoundTripTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeVerifierNetworks())
         {
             for (const AllReduceSchedule& schedule : MakeSchedules(topology, 1))
             {
@@ -623,7 +623,7 @@ class ScheduleVerifierTestSuite : public TestSuite
         AddTestCase(new ManyWorkloadsTestCase);
         AddTestCase(new MutationTestCase, EXTENSIVE);
         AddTestCase(new GroupMutantsTestCase);
-        AddTestCase(new RoundTripTestCase);
+        AddTestCase(new ScheduleRoundTripTestCase);
         AddTestCase(new BrokenFileTestCase);
     }
 
@@ -632,20 +632,29 @@ class ScheduleVerifierTestSuite : public TestSuite
 
     void AddLine(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
-        AddTestCase(
-            new CorruptionTestCase(name, MakeTestLine(3), MakeLineSchedule(), corrupt, reason));
+        AddTestCase(new ScheduleCorruptionTestCase(name,
+                                                   MakeTestLine(3),
+                                                   MakeLineSchedule(),
+                                                   corrupt,
+                                                   reason));
     }
 
     void AddNamed(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
-        AddTestCase(
-            new CorruptionTestCase(name, MakeTestLine(3), MakeNamedSchedule(), corrupt, reason));
+        AddTestCase(new ScheduleCorruptionTestCase(name,
+                                                   MakeTestLine(3),
+                                                   MakeNamedSchedule(),
+                                                   corrupt,
+                                                   reason));
     }
 
     void AddStar(const std::string& name, const Corrupt& corrupt, const std::string& reason)
     {
-        AddTestCase(
-            new CorruptionTestCase(name, MakeTestStar(3), MakeStarSchedule(), corrupt, reason));
+        AddTestCase(new ScheduleCorruptionTestCase(name,
+                                                   MakeTestStar(3),
+                                                   MakeStarSchedule(),
+                                                   corrupt,
+                                                   reason));
     }
 
     /// @return a corruption: the first workload goes along another path
@@ -721,7 +730,7 @@ class ScheduleVerifierTestSuite : public TestSuite
                 s.rounds.resize(1);
             },
             "at the end: the contribution of server 2 to chunk 0 never reaches its root, server 0");
-        AddTestCase(new CorruptionTestCase(
+        AddTestCase(new ScheduleCorruptionTestCase(
             "a contribution counted twice",
             MakeTestStar(3, 2),
             MakeStarSchedule(),

@@ -149,10 +149,10 @@ MakeOddNetworks()
 }
 
 /// @brief The same seed gives the same schedule.
-class DeterminismTestCase : public TestCase
+class PlanDeterminismTestCase : public TestCase
 {
   public:
-    DeterminismTestCase()
+    PlanDeterminismTestCase()
         : TestCase("the same seed gives the same schedule, byte for byte")
     {
     }
@@ -179,7 +179,7 @@ class DeterminismTestCase : public TestCase
 };
 
 /// @brief Rounds on reference instances.
-class ReferenceTestCase : public TestCase
+class PlanReferenceTestCase : public TestCase
 {
   public:
     /// Rounds at most, by scheduler.
@@ -193,7 +193,7 @@ class ReferenceTestCase : public TestCase
         uint32_t greedy;    //!< with one sample
     };
 
-    explicit ReferenceTestCase(const Row& row)
+    explicit PlanReferenceTestCase(const Row& row)
         : TestCase(std::string("no worse than the reference rounds on ") + row.spec),
           m_row(row)
     {
@@ -290,10 +290,10 @@ MakeRestNetworks()
 }
 
 /// @brief From any state, every scheduler finishes.
-class RestTestCase : public TestCase
+class PlanRestTestCase : public TestCase
 {
   public:
-    RestTestCase()
+    PlanRestTestCase()
         : TestCase("every scheduler finishes from any state, also when links and workloads fail")
     {
     }
@@ -521,7 +521,7 @@ class SchedulerPlansTestSuite : public TestSuite
     {
         AddTestCase(new SamplesTestCase);
         AddTestCase(new RingPathsTestCase);
-        AddTestCase(new DeterminismTestCase);
+        AddTestCase(new PlanDeterminismTestCase);
         AddTestCase(new PropertyTestCase("the smallest and oddest networks", MakeOddNetworks, 3));
         AddTestCase(new PropertyTestCase(
                         "random networks",
@@ -540,14 +540,14 @@ class SchedulerPlansTestSuite : public TestSuite
                                          MakeDegradedFamilies,
                                          2),
                     EXTENSIVE);
-        AddTestCase(new RestTestCase, EXTENSIVE);
+        AddTestCase(new PlanRestTestCase, EXTENSIVE);
         AddReferences();
     }
 
   private:
     void AddReferences()
     {
-        const ReferenceTestCase::Row rows[] = {
+        const PlanReferenceTestCase::Row rows[] = {
             {"bcube:3,1", 19, 11, 32, 16, 10},
             {"bcube:4,1", 34, 20, 38, 30, 16},
             {"bcube:5,1", 54, 32, 96, 48, 24},
@@ -567,7 +567,7 @@ class SchedulerPlansTestSuite : public TestSuite
         };
         for (const auto& row : rows)
         {
-            AddTestCase(new ReferenceTestCase(row), EXTENSIVE);
+            AddTestCase(new PlanReferenceTestCase(row), EXTENSIVE);
         }
     }
 };

@@ -23,7 +23,7 @@ namespace
 const PreferredPaths NO_PREFERENCE;
 
 std::vector<Topology>
-MakeNetworks()
+MakeTaskNetworks()
 {
     TestRandom random(7);
     return MakeFamiliesAndRandom(random, 20);
@@ -41,7 +41,7 @@ class TransfersTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeTaskNetworks())
         {
             TransferTable transfers(topology, NO_PREFERENCE);
             for (NodeId to = 0; to < topology.GetNServers(); ++to)
@@ -119,7 +119,7 @@ class TaskListTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeTaskNetworks())
         {
             const uint32_t nServers = topology.GetNServers();
             const AllReduceState state(topology, MakeRoots(nServers, 2));
@@ -179,7 +179,7 @@ class ShortestPathTestCase : public TestCase
   private:
     void DoRun() override
     {
-        for (const Topology& topology : MakeNetworks())
+        for (const Topology& topology : MakeTaskNetworks())
         {
             for (const uint32_t detour : {0, 1})
             {

@@ -16,7 +16,7 @@ namespace
 {
 
 /// Where the columns are that are read.
-struct Columns
+struct TiresiasColumns
 {
     TraceHeader header;     //!< all names
     std::size_t id;         //!< job_id
@@ -26,7 +26,7 @@ struct Columns
     std::size_t model;      //!< model_name
     std::size_t duration;   //!< duration
 
-    explicit Columns(const Fields& fields)
+    explicit TiresiasColumns(const Fields& fields)
         : header(fields),
           id(header.Find("job_id")),
           gpus(header.Find("num_gpu")),
@@ -39,7 +39,7 @@ struct Columns
 };
 
 TracedJob
-ReadRow(const Fields& fields, const Columns& columns)
+ReadRow(const Fields& fields, const TiresiasColumns& columns)
 {
     columns.header.CheckRow(fields);
     TracedJob job;
@@ -68,7 +68,7 @@ std::vector<TracedJob>
 ReadTiresias(std::istream& in, const std::string& name, TraceNotes& notes)
 {
     std::vector<TracedJob> jobs;
-    std::optional<Columns> columns;
+    std::optional<TiresiasColumns> columns;
     Fields fields;
     ForEachLine(in, name, [&](std::string_view line, std::size_t) {
         SplitLine(line, ',', fields);

@@ -28,7 +28,7 @@ namespace
 
 /// @return a set of all servers, ascending
 std::vector<NodeId>
-ListServers(const Topology& topology)
+MakeAllServers(const Topology& topology)
 {
     std::vector<NodeId> servers(topology.GetNServers());
     std::iota(servers.begin(), servers.end(), 0);
@@ -112,7 +112,7 @@ ListKinds(const Topology& topology, const Collective& collective, uint64_t bytes
 {
     if (collective.IsOfAll())
     {
-        return {{ListServers(topology), ListServers(topology), bytes}};
+        return {{MakeAllServers(topology), MakeAllServers(topology), bytes}};
     }
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> bytesOf; // contributors, receivers
     const uint32_t nChunks = collective.GetNChunks();

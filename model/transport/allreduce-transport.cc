@@ -32,7 +32,7 @@ GetNamedTypes()
 
 /// @return whether there is a type of transports of this name
 bool
-FindType(const std::string& name, TypeId& type)
+FindTransportType(const std::string& name, TypeId& type)
 {
     const auto named = GetNamedTypes().find(name);
     if (named != GetNamedTypes().end())
@@ -188,7 +188,7 @@ Ptr<AllReduceTransport>
 CreateTransport(const std::string& name)
 {
     TypeId type;
-    if (!FindType(name, type))
+    if (!FindTransportType(name, type))
     {
         FailInput("transport ",
                   Quote(name),

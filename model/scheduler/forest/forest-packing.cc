@@ -17,7 +17,7 @@ namespace
 {
 
 /// Trees are shared when servers times links times trees would be more: a few seconds.
-constexpr uint64_t MOST_WORK = 1 << 28;
+constexpr uint64_t MOST_WORK_OF_TREES = 1 << 28;
 /// Fewer trees than this do not share the links well.
 constexpr uint64_t FEWEST_TREES = 128;
 
@@ -51,7 +51,7 @@ std::size_t
 ChooseNTrees(const Topology& topology, std::size_t nChunks)
 {
     const uint64_t workPerTree = uint64_t{topology.GetNServers()} * topology.GetNLinks();
-    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK / workPerTree));
+    return std::min<uint64_t>(nChunks, std::max(FEWEST_TREES, MOST_WORK_OF_TREES / workPerTree));
 }
 
 /// @return the servers in a column of a matrix of [server][chunk]

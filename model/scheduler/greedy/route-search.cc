@@ -22,7 +22,7 @@ constexpr uint32_t CHUNKS_PER_SENDER = 4;
 /// How many blocked routes to find at most.
 constexpr std::size_t MAX_BLOCKED_ROUTES = 16;
 
-constexpr DirectedLinkId NO_LINK = std::numeric_limits<DirectedLinkId>::max();
+constexpr DirectedLinkId NO_ROUTE_LINK = std::numeric_limits<DirectedLinkId>::max();
 constexpr double NO_ROUTE = std::numeric_limits<double>::infinity();
 
 } // namespace
@@ -87,7 +87,7 @@ RouteSearch::SearchFreeLinks(GoOn goOn, Consider consider)
             }
             else
             {
-                ReachSwitch(from, link, length, NO_LINK);
+                ReachSwitch(from, link, length, NO_ROUTE_LINK);
             }
         });
     }
@@ -103,12 +103,12 @@ bool
 RouteSearch::FindFree(DirectedLinkId last, Route& route)
 {
     Begin(last);
-    Choice best{NO_ROUTE, 0, NO_LINK};
+    Choice best{NO_ROUTE, 0, NO_ROUTE_LINK};
     SearchFreeLinks([&] { return m_nToWeigh > 0; },
                     [&](NodeId sender, DirectedLinkId first, uint32_t length) {
                         ConsiderSender(sender, first, length, best);
                     });
-    if (best.first == NO_LINK)
+    if (best.first == NO_ROUTE_LINK)
     {
         return false;
     }
@@ -141,7 +141,7 @@ RouteSearch::Begin(DirectedLinkId last)
     const NodeId next = m_topology.GetSource(last);
     if (!m_topology.IsServer(next))
     {
-        ReachSwitch(next, last, 1, NO_LINK);
+        ReachSwitch(next, last, 1, NO_ROUTE_LINK);
     }
 }
 
@@ -229,7 +229,7 @@ RouteSearch::FindComing(const std::vector<ChunkId>& coming, std::vector<BlockedR
                         {
                             if (m_progress.Holds(sender, chunk))
                             {
-                                AddBlocked(chunk, first, NO_LINK, routes);
+                                AddBlocked(chunk, first, NO_ROUTE_LINK, routes);
                             }
                         }
                     });
@@ -245,7 +245,7 @@ RouteSearch::FindBehindFullLinks(std::vector<BlockedRoute>& routes)
         VisitLinksInto(node, [&](NodeId from, DirectedLinkId link) {
             const bool isFull = m_free[link] == 0;
             const bool isUp = m_problem.capacity[link] > 0;
-            if (!isUp || IsReached(from) || (isFull && m_fullOnPath[node] != NO_LINK))
+            if (!isUp || IsReached(from) || (isFull && m_fullOnPath[node] != NO_ROUTE_LINK))
             {
                 return;
             }
@@ -257,9 +257,9 @@ RouteSearch::FindBehindFullLinks(std::vector<BlockedRoute>& routes)
             }
             m_reachedIn[from] = m_search;
             OpenMissing();
-            Choice best{NO_ROUTE, 0, NO_LINK};
+            Choice best{NO_ROUTE, 0, NO_ROUTE_LINK};
             ConsiderSender(from, link, length, best);
-            if (best.first != NO_LINK)
+            if (best.first != NO_ROUTE_LINK)
             {
                 AddBlocked(best.chunk, link, fullLink, routes);
             }
@@ -273,7 +273,7 @@ RouteSearch::AddBlocked(ChunkId chunk,
                         DirectedLinkId fullLink,
                         std::vector<BlockedRoute>& routes) const
 {
-    routes.push_back({{chunk, {}}, fullLink != NO_LINK, fullLink});
+    routes.push_back({{chunk, {}}, fullLink != NO_ROUTE_LINK, fullLink});
     TracePath(first, routes.back().route.links);
 }
 

@@ -13,7 +13,7 @@ namespace ns3::allreduce
 namespace
 {
 
-constexpr uint32_t NOBODY = UINT32_MAX; //!< no delivery
+constexpr uint32_t NO_DELIVERY = UINT32_MAX; //!< no delivery
 
 /// Other deliveries that move about, for each open one that is served.
 constexpr uint32_t N_MOVES = 4;
@@ -124,12 +124,12 @@ class EjectionSearch : public DeliverySearch
             m_firstSlot.push_back(nSlots);
             nSlots += nRounds * m_capacities[link];
         }
-        m_slots.assign(nSlots, NOBODY);
+        m_slots.assign(nSlots, NO_DELIVERY);
         m_path.assign(2 * m_nIndices, NO_PATH);
         m_time.assign(2 * m_nIndices, 0);
-        m_firstChild.assign(2 * m_nIndices, NOBODY);
-        m_nextSibling.assign(2 * m_nIndices, NOBODY);
-        m_previousSibling.assign(2 * m_nIndices, NOBODY);
+        m_firstChild.assign(2 * m_nIndices, NO_DELIVERY);
+        m_nextSibling.assign(2 * m_nIndices, NO_DELIVERY);
+        m_previousSibling.assign(2 * m_nIndices, NO_DELIVERY);
         m_open.clear();
         m_openAt.assign(2 * m_nIndices, 0);
     }
@@ -269,7 +269,7 @@ class EjectionSearch : public DeliverySearch
     {
         m_ejected.clear();
         const auto ejectChildren = [this](Delivery sender, uint32_t last) {
-            for (Delivery child = m_firstChild[sender]; child != NOBODY;
+            for (Delivery child = m_firstChild[sender]; child != NO_DELIVERY;
                  child = m_nextSibling[child])
             {
                 if (m_time[child] <= last)
@@ -318,7 +318,8 @@ class EjectionSearch : public DeliverySearch
     void CountChildren(Delivery sender, std::vector<uint32_t>& counts) const
     {
         counts.assign(m_nRounds, 0);
-        for (Delivery child = m_firstChild[sender]; child != NOBODY; child = m_nextSibling[child])
+        for (Delivery child = m_firstChild[sender]; child != NO_DELIVERY;
+             child = m_nextSibling[child])
         {
             ++counts[m_time[child]];
         }
@@ -353,8 +354,8 @@ class EjectionSearch : public DeliverySearch
         }
         Delivery& first = m_firstChild[GetSender(delivery, path)];
         m_nextSibling[delivery] = first;
-        m_previousSibling[delivery] = NOBODY;
-        if (first != NOBODY)
+        m_previousSibling[delivery] = NO_DELIVERY;
+        if (first != NO_DELIVERY)
         {
             m_previousSibling[first] = delivery;
         }
@@ -383,9 +384,9 @@ class EjectionSearch : public DeliverySearch
         }
         const Delivery next = m_nextSibling[delivery];
         const Delivery previous = m_previousSibling[delivery];
-        (previous != NOBODY ? m_nextSibling[previous] : m_firstChild[GetSender(delivery, path)]) =
-            next;
-        if (next != NOBODY)
+        (previous != NO_DELIVERY ? m_nextSibling[previous]
+                                 : m_firstChild[GetSender(delivery, path)]) = next;
+        if (next != NO_DELIVERY)
         {
             m_previousSibling[next] = previous;
         }
@@ -425,7 +426,8 @@ class EjectionSearch : public DeliverySearch
     uint32_t GetFirstChild(Delivery sender) const
     {
         uint32_t first = m_nRounds;
-        for (Delivery child = m_firstChild[sender]; child != NOBODY; child = m_nextSibling[child])
+        for (Delivery child = m_firstChild[sender]; child != NO_DELIVERY;
+             child = m_nextSibling[child])
         {
             first = std::min(first, m_time[child]);
         }
