@@ -23,6 +23,7 @@
 #include "ns3/topology-file.h"
 #include "ns3/topology-helper.h"
 #include "ns3/topology-metrics.h"
+#include "ns3/topology-spec.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>

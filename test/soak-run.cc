@@ -9,7 +9,7 @@
 #include "soak-judge.h"
 
 #include "ns3/allreduce-error.h"
-#include "ns3/topology-file.h"
+#include "ns3/topology-spec.h"
 
 #include <ctime>
 #include <sstream>

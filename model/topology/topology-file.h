@@ -17,19 +17,7 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * Read a topology file in either format; which one it is shows in its first character. Capacities
- * that contradict the rates are refused, see CheckCapacities.
- *
- * @param path where the file is
- * @return the topology
- * @throws InputError that names the file, the place in it and what was expected
- */
-Topology ReadTopologyFile(const std::string& path);
-
-/**
- * @ingroup allreduce
- *
- * ReadTopologyFile of a file that is open.
+ * ReadTopologyFile (see topology-spec.h) of a file that is open.
  *
  * @param in the file
  * @param source where it comes from, for messages
@@ -77,16 +65,6 @@ Topology TopologyFromJson(const nlohmann::json& json, const std::string& source)
  * @return what TopologyFromJson reads, without positions, which only drawing needs
  */
 nlohmann::ordered_json TopologyToJson(const Topology& topology);
-
-/**
- * @ingroup allreduce
- *
- * Write a topology as JSON, positions included.
- *
- * @param topology a topology
- * @param out where to write
- */
-void WriteTopologyJson(const Topology& topology, std::ostream& out);
 
 /**
  * @ingroup allreduce

@@ -10,6 +10,7 @@
 #include "topology-builder.h"
 #include "topology-file.h"
 #include "topology-racks.h"
+#include "topology-spec.h"
 
 #include <algorithm>
 #include <cctype>

@@ -7,6 +7,7 @@
 
 #include "allreduce-topology.h"
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,28 @@ std::vector<std::string> GetTopologyExamples();
  * @throws InputError that names the text and what was expected
  */
 Topology ParseTopology(const std::string& spec);
+
+/**
+ * @ingroup allreduce
+ *
+ * Read a topology file in either format; which one it is shows in its first character. Capacities
+ * that contradict the rates are refused, see CheckCapacities.
+ *
+ * @param path where the file is
+ * @return the topology
+ * @throws InputError that names the file, the place in it and what was expected
+ */
+Topology ReadTopologyFile(const std::string& path);
+
+/**
+ * @ingroup allreduce
+ *
+ * Write a topology as JSON, positions included.
+ *
+ * @param topology a topology
+ * @param out where to write
+ */
+void WriteTopologyJson(const Topology& topology, std::ostream& out);
 
 /**
  * @ingroup allreduce

@@ -23,7 +23,7 @@
 #include "ns3/allreduce-state.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulation-defaults.h"
-#include "ns3/topology-file.h"
+#include "ns3/topology-spec.h"
 
 #include <algorithm>
 #include <cmath>
