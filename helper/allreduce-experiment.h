@@ -157,7 +157,7 @@ struct ExperimentResult : SessionRecord
     uint64_t boundRounds{0};          //!< no schedule takes fewer
     uint32_t rounds{0};               //!< of the last AllReduce
     std::vector<double> roundSeconds; //!< how long they took
-    bool isVerified{false};           //!< the plan and every rest after a failure were proven
+    bool isVerified{false};           //!< the plan and every remainder were proven
     uint32_t nReplans{0};             //!< how often what was left was planned anew
     std::string replannedBy;          //!< who did that, several names joined with ","
     uint32_t nLateFaults{0};          //!< links that were to break after the end
