@@ -24,6 +24,7 @@ class PinnedPathRoutingHelper : public Ipv4RoutingHelper
 {
   public:
     PinnedPathRoutingHelper();
+    /// Shares the directory of the other.
     PinnedPathRoutingHelper(const PinnedPathRoutingHelper&);
     ~PinnedPathRoutingHelper() override;
 

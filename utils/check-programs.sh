@@ -485,7 +485,7 @@ check_bad_run_options()
     while read -r option pattern; do
         check "${program#allreduce-}: bad $option" refuses "$pattern" "$program" "$option"
     done <<'END'
---transport=ip transport "ip": expected raw, tcp, udp
+--transport=ip transport "ip": expected raw,
 --sync=never --sync "never": expected barrier or dependency
 --frame=100 --frame "100": expected 128 to 65535
 --frame=70000 --frame "70000": expected 128 to 65535

@@ -22,6 +22,7 @@ struct SchedulePlace
     uint32_t round;    //!< its round
     uint32_t workload; //!< its index there
 
+    /// @return whether this comes first @param other another place
     bool operator<(const SchedulePlace& other) const
     {
         return round != other.round ? round < other.round : workload < other.workload;
@@ -33,12 +34,13 @@ struct SchedulePlace
 class FirstViolation
 {
   public:
+    /// @param rounds what is verified
     explicit FirstViolation(RoundRange rounds)
         : m_rounds(rounds)
     {
     }
 
-    /// Note a violation by a workload.
+    /// Note a violation by a workload. @param place where it is @param why what is wrong
     template <typename... Parts>
     void Note(SchedulePlace place, const Parts&... why)
     {
@@ -56,7 +58,7 @@ class FirstViolation
         m_verdict = {false, place.round, place.workload, text.str()};
     }
 
-    /// Note that something is missing when all rounds are over.
+    /// Note that something is missing when all rounds are over. @param why what is missing
     template <typename... Parts>
     void NoteAtEnd(const Parts&... why)
     {
@@ -72,7 +74,7 @@ class FirstViolation
         }
     }
 
-    /// Note what another has found, in what comes later for the same workload.
+    /// Note what another has found. @param later it looked at the same workloads afterwards
     void Note(const FirstViolation& later)
     {
         const auto getKey = [](const Verdict& verdict) {
@@ -84,6 +86,7 @@ class FirstViolation
         }
     }
 
+    /// @return the first violation so far
     const Verdict& Get() const
     {
         return m_verdict;
