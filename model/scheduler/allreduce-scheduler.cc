@@ -103,6 +103,28 @@ AllReduceScheduler::ChoosesByRound() const
     return true;
 }
 
+bool
+AllReduceScheduler::ChoosesByTransfer() const
+{
+    return false;
+}
+
+void
+AllReduceScheduler::BeginTransfers(const LiveView& view, RoundRange plan)
+{
+}
+
+std::optional<ChosenTransfer>
+AllReduceScheduler::NextTransfer(const LiveView& view, DirectedLinkId port)
+{
+    return std::nullopt;
+}
+
+void
+AllReduceScheduler::NotifyArrived(const LiveView& view, const Workload& transfer)
+{
+}
+
 std::string
 AllReduceScheduler::GetPlanner() const
 {

@@ -5,12 +5,14 @@
 #ifndef ALLREDUCE_SCHEDULER_H
 #define ALLREDUCE_SCHEDULER_H
 
+#include "live-view.h"
 #include "planning-progress.h"
 
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-state.h"
 #include "ns3/object.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,43 @@ class AllReduceScheduler : public Object
     /// @return whether it is to be asked for each round when the one before is over, rather than
     /// for all at once, where that is possible
     virtual bool ChoosesByRound() const;
+
+    /// @return whether it chooses one transfer after another (see NextTransfer)
+    virtual bool ChoosesByTransfer() const;
+
+    /**
+     * Choose transfers from now on. Called before the first one, and again when something has
+     * happened that no transfer brought about: links went down or came up, what is believed of them
+     * changed, a server became ready, a transfer was given up.
+     *
+     * @param view what there is
+     * @param plan rounds that somebody has planned for the announced network; none: nobody has.
+     *        They stay where they are until the collective ends.
+     */
+    virtual void BeginTransfers(const LiveView& view, RoundRange plan);
+
+    /**
+     * The other hook: choose what a free port of a server does next.
+     *
+     * The port is one direction of a server's link, and has rate left: if it leads away from the
+     * server, what does the server send? If it leads to the server, what does it receive? It is
+     * asked when a port has become free, and about all free ports of a server at which data has
+     * arrived. What it answers begins at once, and it is asked again while the port has rate left.
+     *
+     * @param view what there is
+     * @param port one direction of a server's link
+     * @return a transfer over this port that is legal in the state of the view; none if the port is
+     * to stay idle
+     */
+    virtual std::optional<ChosenTransfer> NextTransfer(const LiveView& view, DirectedLinkId port);
+
+    /**
+     * A transfer has arrived.
+     *
+     * @param view what there is now
+     * @param transfer the transfer, merged or copied already
+     */
+    virtual void NotifyArrived(const LiveView& view, const Workload& transfer);
 
     /**
      * Who made the last plan, if the scheduler handed over to another planner.
