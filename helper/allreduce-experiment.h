@@ -91,6 +91,8 @@ struct ExperimentSettings
     std::string transport{"tcp"};                               //!< as CreateTransport takes it
     AllReduceSession::Sync sync{AllReduceSession::BARRIER};     //!< what rounds mean
     AllReduceSession::Control control{AllReduceSession::IDEAL}; //!< how servers agree
+    /// What the session does if the network is not what was announced.
+    AllReduceSession::Adaptation adapt{AllReduceSession::NO_ADAPTATION};
     uint32_t frame{9000};                                       //!< MTU of the devices
     Time start;                                                 //!< when the first AllReduce begins
     uint32_t iterations{1};                                     //!< AllReduces one after another
@@ -161,7 +163,8 @@ struct ExperimentResult : SessionRecord
     uint32_t nReplans{0};             //!< how often what was left was planned anew
     std::string replannedBy;          //!< who did that, several names joined with ","
     uint32_t nLateFaults{0};          //!< links that were to break after the end
-    uint32_t nAborted{0};             //!< flows cut by a broken link
+    uint32_t nAborted{0};             //!< flows cut by a broken link, or given up
+    uint64_t bytesGivenUp{0};         //!< that had arrived of flows that were given up
     uint64_t nMessages{0};            //!< grants, tokens and releases
     bool countsResent{false};         //!< whether the transport counts what it sends again
     uint64_t nResent{0};              //!< packets sent again

@@ -43,11 +43,13 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
     helper.SetAttribute("Bytes", UintegerValue(GetTotalBytes(m_experiment.bytes)));
     helper.SetAttribute("Sync", EnumValue(m_settings.sync));
     helper.SetAttribute("Control", EnumValue(m_settings.control));
+    helper.SetAttribute("Adapt", EnumValue(m_settings.adapt));
     helper.SetAttribute("Iterations", UintegerValue(m_settings.iterations));
     helper.SetAttribute("ComputeTime", TimeValue(m_settings.computeTime));
     helper.SetAttribute("Watchdog", TimeValue(m_settings.watchdog));
     helper.SetAttribute("VerifyData", BooleanValue(m_settings.verifyData));
     m_session = helper.Install(m_experiment.scheduler, CreateTransport(m_settings.transport));
+    m_session->SetAnnounced(m_experiment.GetAnnounced());
     m_session->TraceConnectWithoutContext("RoundEnded",
                                           MakeCallback(&ExperimentSession::NoteRoundEnded, this));
     helper.GetApplications().Start(m_settings.start);
@@ -309,6 +311,7 @@ ExperimentSession::Collect()
         m_result.replannedBy += (m_result.replannedBy.empty() ? "" : ",") + name;
     }
     m_result.nAborted = m_session->GetNAborted();
+    m_result.bytesGivenUp = m_session->GetBytesGivenUp();
     m_result.nMessages = m_session->GetNMessages();
     if (const auto datagrams = DynamicCast<DatagramTransport>(m_session->GetTransport()))
     {

@@ -128,6 +128,11 @@ RunOptions::AddTo(ProgramOptions& options)
                 boost::algorithm::join(GetTransportNames(), ", ") + ", or a TypeId name");
     options.Add("sync", sync, "barrier (round by round) or dependency (as soon as possible)");
     options.Add("control", control, "ideal, or packets: grants and barriers are messages, too");
+    options.Add("adapt",
+                adapt,
+                "if the network is not what was announced: none, replan (plan what is left for the "
+                "rates that were seen) or live (choose whenever a port is free; for "
+                "--sync=dependency)");
     options.Add("frame", frame, "largest packet on a link, in bytes");
     options.Add("queue",
                 queue,
@@ -159,6 +164,7 @@ RunOptions::Check() const
     const bool usesIp = CreateTransport(transport)->UsesIp();
     GetSync();
     GetControl();
+    CheckAdaptation();
     CheckRange("--frame", frame, 128, std::numeric_limits<uint16_t>::max());
     CheckQueue();
     CheckRange("--iterations", iterations, 1, 1'000'000);
@@ -183,6 +189,24 @@ RunOptions::Check() const
         FailInput("--flow-monitor: FlowMonitor sees IP packets only, and --transport=",
                   transport,
                   " sends none");
+    }
+}
+
+void
+RunOptions::CheckAdaptation() const
+{
+    const AllReduceSession::Adaptation adaptation = GetAdaptation();
+    if (adaptation == AllReduceSession::LIVE && GetSync() == AllReduceSession::BARRIER)
+    {
+        FailInput("--adapt=live: has no rounds, expected --sync=dependency");
+    }
+    if (adaptation != AllReduceSession::NO_ADAPTATION && nRanks > 1)
+    {
+        FailInput("--adapt=",
+                  adapt,
+                  ": not possible in ",
+                  nRanks,
+                  " processes, where none sees all flows; expected none");
     }
 }
 
@@ -315,6 +339,7 @@ RunOptions::MakeSettings(const Topology& topology) const
     settings.transport = transport;
     settings.sync = GetSync();
     settings.control = GetControl();
+    settings.adapt = GetAdaptation();
     settings.frame = frame;
     settings.iterations = iterations;
     settings.computeTime = NanoSeconds(ParseTime(computeTime));
@@ -356,6 +381,24 @@ RunOptions::GetSync() const
         return AllReduceSession::DEPENDENCY;
     }
     FailInput("--sync ", Quote(sync), ": expected barrier or dependency");
+}
+
+AllReduceSession::Adaptation
+RunOptions::GetAdaptation() const
+{
+    if (adapt == "none")
+    {
+        return AllReduceSession::NO_ADAPTATION;
+    }
+    if (adapt == "replan")
+    {
+        return AllReduceSession::REPLAN;
+    }
+    if (adapt == "live")
+    {
+        return AllReduceSession::LIVE;
+    }
+    FailInput("--adapt ", Quote(adapt), ": expected none, replan or live");
 }
 
 AllReduceSession::Control

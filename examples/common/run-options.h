@@ -51,6 +51,7 @@ struct RunOptions
     uint32_t iterations{1};       //!< AllReduces one after another
     std::string computeTime{"0"}; //!< between them
     std::string control{"ideal"}; //!< ideal or packets
+    std::string adapt{"none"};    //!< none, replan or live
     std::string watchdog{"0"};    //!< see the attribute Watchdog
     bool verifyData{false};       //!< carry real numbers
     bool showLinks{false};        //!< report all links
@@ -133,6 +134,7 @@ struct RunOptions
      *
      * @throws InputError that names the option
      */
+    void CheckAdaptation() const;
     void CheckRanks() const;
 
     /// Refuse queues in which the transport would not get on.
@@ -143,6 +145,7 @@ struct RunOptions
     AllReduceSession::Sync GetSync() const;
 
     /// @return the value of the session's attribute Control
+    AllReduceSession::Adaptation GetAdaptation() const;
     AllReduceSession::Control GetControl() const;
 
     /**

@@ -106,6 +106,12 @@ AllReduceState::GetRound() const
 }
 
 void
+AllReduceState::SetRates(const Topology& topology)
+{
+    m_topology = &topology;
+}
+
+void
 AllReduceState::SetLinkUp(LinkId link, bool up)
 {
     if (m_isDown[link] == up)

@@ -104,6 +104,14 @@ class AllReduceState
     void SetLinkUp(LinkId link, bool up);
 
     /**
+     * Plan for other rates from now on.
+     *
+     * @param topology the same network with other rates and capacities, which must outlive the
+     * state
+     */
+    void SetRates(const Topology& topology);
+
+    /**
      * Let workloads in flight share links beyond their capacity, as in a network that queues what
      * comes too early. Otherwise a workload over a link that is full is not legal.
      *

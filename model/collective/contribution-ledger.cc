@@ -87,6 +87,12 @@ ContributionLedger::GetIndex(ChunkId chunk, NodeId server) const
     return std::size_t{chunk} * m_nServers + server;
 }
 
+void
+ContributionLedger::SetRates(const Topology& topology)
+{
+    m_topology = &topology;
+}
+
 const Topology&
 ContributionLedger::GetTopology() const
 {

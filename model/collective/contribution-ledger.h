@@ -56,6 +56,11 @@ class ContributionLedger
 
     /// @return the network
     const Topology& GetTopology() const;
+
+    /// @param topology the same network with other rates and capacities, for which is proven from
+    /// now on; must outlive the ledger
+    void SetRates(const Topology& topology);
+
     /// @return what is to be summed where
     const Collective& GetCollective() const;
 

@@ -19,6 +19,18 @@ RoundProver::RoundProver(Ptr<AllReduceScheduler> scheduler)
 {
 }
 
+Ptr<AllReduceScheduler>
+RoundProver::GetScheduler() const
+{
+    return m_scheduler;
+}
+
+bool
+RoundProver::HasPlan() const
+{
+    return m_whole.has_value();
+}
+
 void
 RoundProver::SetPlan(VerifiedPlan plan)
 {
@@ -59,14 +71,24 @@ RoundProver::GetRound(const AllReduceState& state, const ContributionLedger& led
 std::vector<WorkloadList>
 RoundProver::GetAll(const AllReduceState& state, const ContributionLedger& ledger)
 {
-    if (state.IsFresh())
+    if (!state.IsFresh())
     {
-        BeginWhole(state);
+        return PlanAnew(state, ledger);
     }
-    else
-    {
-        BeginRemainder(state, ledger);
-    }
+    BeginWhole(state);
+    return TakeAll(ledger);
+}
+
+std::vector<WorkloadList>
+RoundProver::PlanAnew(const AllReduceState& state, const ContributionLedger& ledger)
+{
+    BeginRemainder(state, ledger);
+    return TakeAll(ledger);
+}
+
+std::vector<WorkloadList>
+RoundProver::TakeAll(const ContributionLedger& ledger)
+{
     m_nUpsets = ledger.GetNUpsets();
     m_isUsed = true;
     const RoundRange rounds = m_follower.GetAhead();

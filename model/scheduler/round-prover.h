@@ -36,6 +36,12 @@ class RoundProver
     /// @param scheduler whom to ask
     explicit RoundProver(Ptr<AllReduceScheduler> scheduler);
 
+    /// @return whom it asks
+    Ptr<AllReduceScheduler> GetScheduler() const;
+
+    /// @return whether there is a plan from the beginning
+    bool HasPlan() const;
+
     /// @param plan what to follow from the beginning, in the place of the scheduler's own plan
     void SetPlan(VerifiedPlan plan);
 
@@ -61,6 +67,18 @@ class RoundProver
      * @throws InputError that says why there are none
      */
     std::vector<WorkloadList> GetAll(const AllReduceState& state, const ContributionLedger& ledger);
+
+    /**
+     * Have what is left planned anew, because the network is not what was announced. GetRound goes
+     * on with it.
+     *
+     * @param state how far the AllReduce has come, with the rates to plan for
+     * @param ledger the same, for the proof
+     * @return rounds that are proven
+     * @throws InputError that says why there are none
+     */
+    std::vector<WorkloadList> PlanAnew(const AllReduceState& state,
+                                       const ContributionLedger& ledger);
 
     /// @return the round that GetRound returned last, and those of the plan that are to come; none
     /// if the scheduler chooses by round
@@ -91,6 +109,8 @@ class RoundProver
     void PlanWhole(const AllReduceState& state);
     /// Have what is left planned, and follow that.
     void BeginRemainder(const AllReduceState& state, const ContributionLedger& ledger);
+    /// @return all rounds that are ahead
+    std::vector<WorkloadList> TakeAll(const ContributionLedger& ledger);
     WorkloadList ChooseRound(const AllReduceState& state, const ContributionLedger& ledger);
     void Prove(const ContributionLedger& ledger, RoundRange rounds, RoundsEnd end);
     /// @return who made what the scheduler handed out last

@@ -94,6 +94,13 @@ AllReduceSession::AddAttributes(TypeId tid)
                       EnumValue(IDEAL),
                       MakeAccessorOfEnum<Control>(&AllReduceSession::m_control),
                       MakeEnumChecker(IDEAL, "Ideal", PACKETS, "Packets"))
+        .AddAttribute("Adapt",
+                      "What happens if the network is not what was announced: None, Replan (what "
+                      "is left is planned for the rates that were seen) or Live (a scheduler "
+                      "chooses whenever a port is free).",
+                      EnumValue(NO_ADAPTATION),
+                      MakeAccessorOfEnum<Adaptation>(&AllReduceSession::m_adapt),
+                      MakeEnumChecker(NO_ADAPTATION, "None", REPLAN, "Replan", LIVE, "Live"))
         .AddAttribute("VerifyData",
                       "Whether flows carry real numbers that servers add and compare.",
                       BooleanValue(false),
@@ -179,6 +186,15 @@ AllReduceSession::SetSequence(std::vector<uint64_t> bytes, std::function<Time(ui
 }
 
 void
+AllReduceSession::SetAnnounced(Topology announced)
+{
+    NS_ABORT_MSG_IF(announced.GetNLinks() != m_network->GetTopology().GetNLinks() ||
+                        announced.GetNNodes() != m_network->GetTopology().GetNNodes(),
+                    "AllReduceSession: SetAnnounced: another network than that of the session");
+    GetRun().SetAnnounced(std::move(announced));
+}
+
+void
 AllReduceSession::SetPlan(VerifiedPlan plan)
 {
     NS_ABORT_MSG_UNLESS(m_network, "AllReduceSession: SetPlan before Setup");
@@ -220,10 +236,37 @@ AllReduceSession::NotifyReady(NodeId server)
     NS_ABORT_MSG_IF(server >= nServers,
                     "AllReduceApplication: server " << server << ", expected less than "
                                                     << nServers);
-    if (++m_nReady < nServers)
+    m_isReady.resize(nServers, false);
+    m_isReady[server] = true;
+    ++m_nReady;
+    if (m_nReady == 1)
     {
-        return;
+        m_firstReady = Simulator::Now();
     }
+    if (m_adapt == LIVE && !m_wait)
+    {
+        // Others may become ready at the same time.
+        m_nReady == 1 ? void(m_next = Simulator::ScheduleNow(&AllReduceSession::BeginFirst, this))
+                      : NotifyLateReady(server);
+    }
+    else if (m_nReady == nServers)
+    {
+        BeginFirst();
+    }
+}
+
+void
+AllReduceSession::NotifyLateReady(NodeId server)
+{
+    if (m_next.IsExpired())
+    {
+        m_run->NotifyServerReady(server);
+    }
+}
+
+void
+AllReduceSession::BeginFirst()
+{
     if (m_wait)
     {
         BeginAfterWait();
@@ -277,6 +320,9 @@ AllReduceSession::BeginAllReduce()
     settings.usesMessages = m_control == PACKETS;
     settings.verifiesData = m_verifyData;
     settings.watchdog = m_watchdog;
+    settings.adapt = m_adapt;
+    settings.isReady = m_isReady;
+    settings.waited = m_durations.empty() && !m_wait ? Simulator::Now() - m_firstReady : Time(0);
     m_run->Begin(settings);
 }
 
@@ -402,7 +448,7 @@ AllReduceSession::GetReplanners() const
 bool
 AllReduceSession::IsVerified() const
 {
-    return GetRun().GetProver().IsProven();
+    return GetRun().IsProven();
 }
 
 uint32_t
@@ -421,6 +467,12 @@ uint64_t
 AllReduceSession::GetNMessages() const
 {
     return GetRun().GetNMessages();
+}
+
+uint64_t
+AllReduceSession::GetBytesGivenUp() const
+{
+    return GetRun().GetBytesGivenUp();
 }
 
 uint32_t

@@ -74,6 +74,14 @@ class AllReduceSession : public Object
         PACKETS //!< grants and barrier tokens are messages over the same links
     };
 
+    /// What the session does if the network is not what was announced.
+    enum Adaptation
+    {
+        NO_ADAPTATION, //!< it follows its plan; only links that go down or come up are planned for
+        REPLAN,        //!< it plans what is left for the rates that it has seen
+        LIVE           //!< it has no rounds: a scheduler chooses whenever a port is free
+    };
+
     /**
      * Signature of the trace source RoundStarted.
      *
@@ -151,6 +159,14 @@ class AllReduceSession : public Object
     void SetSequence(std::vector<uint64_t> bytes, std::function<Time(uint32_t)> wait);
 
     /**
+     * Say what planners are told of the network, before anything begins. Without this call it is
+     * the actual network. Links are believed to be as announced until they are seen to be not.
+     *
+     * @param announced the same network with other rates
+     */
+    void SetAnnounced(Topology announced);
+
+    /**
      * Give the session a plan to follow; its scheduler is asked only when something happens that
      * the plan does not foresee. Without this the scheduler makes the plan when the first AllReduce
      * begins. A scheduler that chooses by round is asked for each round all the same.
@@ -162,7 +178,8 @@ class AllReduceSession : public Object
     /// @param application the part of the next server
     void AddApplication(AllReduceApplication* application);
 
-    /// @param server a server that is ready; when all are, the first AllReduce begins
+    /// @param server a server that is ready; when all are, the first AllReduce begins, with Adapt
+    /// LIVE when one is. The time of the AllReduce is counted from the first one on.
     void NotifyReady(NodeId server);
 
     /// @param server a server that takes part no longer
@@ -202,6 +219,9 @@ class AllReduceSession : public Object
     /// @return HashRounds of the last plan from the beginning; none if there was no such plan
     std::optional<uint64_t> GetPlanHash() const;
 
+    /// @return what had arrived of flows that were given up because they crawled, in bytes
+    uint64_t GetBytesGivenUp() const;
+
     /// @return how many flows were aborted
     uint32_t GetNAborted() const;
 
@@ -227,6 +247,8 @@ class AllReduceSession : public Object
     static TypeId AddAttributes(TypeId tid);
     static TypeId AddTraceSources(TypeId tid);
     void BeginAfterWait();
+    void BeginFirst();
+    void NotifyLateReady(NodeId server);
     void BeginAllReduce();
     /// @return why several ranks cannot run this; "" if they can
     std::string DescribeObstacle() const;
@@ -243,6 +265,7 @@ class AllReduceSession : public Object
     Time m_watchdog;                      //!< attribute Watchdog
     bool m_verifyData{false};             //!< attribute VerifyData
     Control m_control{IDEAL};             //!< attribute Control
+    Adaptation m_adapt{NO_ADAPTATION};    //!< attribute Adapt
     std::vector<uint64_t> m_sequence;     //!< by AllReduce: its bytes; empty: all have m_bytes
     std::function<Time(uint32_t)> m_wait; //!< see SetSequence
 
@@ -251,7 +274,9 @@ class AllReduceSession : public Object
     Ptr<AllReduceTransport> m_transport;               //!< what carries the workloads
     Collective m_collective;                           //!< what is to be summed where
     std::vector<AllReduceApplication*> m_applications; //!< by server
+    std::vector<bool> m_isReady;                       //!< by server
     uint32_t m_nReady{0};                              //!< servers that are
+    Time m_firstReady;                                 //!< when the first one was
     std::unique_ptr<CollectiveRun> m_run;              //!< runs one AllReduce after another
     EventId m_next;                                    //!< begins the next AllReduce
     std::vector<Time> m_durations;                     //!< see GetDurations

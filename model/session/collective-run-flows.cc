@@ -48,6 +48,7 @@ CollectiveRun::BeginWorkload(uint32_t index)
     const Workload workload = m_dispatcher->Get(index);
     Flow flow = MakeFlow(index);
     flow.transfer.contents = m_progress->TakeData(workload);
+    m_clock.Resize(m_firstRound + m_dispatcher->GetNRounds());
     NotifyRoundBegun(m_dispatcher->GetRound(index));
     m_applications[flow.watched.source]->NotifyStarted(flow.watched);
     const TransferId transfer = m_ranks->NameWorkload(flow.watched.round, flow.watched.position);
@@ -113,10 +114,15 @@ CollectiveRun::Emit(TransferId transfer, const Workload& workload, const Flow& f
         Simulator::ScheduleNow(&CollectiveRun::DeliverEmpty, this, transfer);
         return;
     }
+    const uint64_t pace = FindPace(flow);
+    if (m_beliefs)
+    {
+        WatchFlow(transfer, flow, pace);
+    }
     m_transport->Send({transfer,
                        Path(workload.path.begin(), workload.path.end()),
                        flow.watched.bytes,
-                       m_dispatcher->GetRate(flow.index),
+                       pace,
                        flow.transfer.contents.payload});
 }
 
@@ -156,6 +162,10 @@ CollectiveRun::NotifyDelivered(TransferId transfer, const Bytes& data)
         return;
     }
     Flow flow = TakeFlow(transfer);
+    if (m_beliefs)
+    {
+        m_beliefs->EndFlow(transfer, flow.watched.bytes, Simulator::Now().GetSeconds());
+    }
     flow.watched.duration = Simulator::Now() - flow.watched.begin;
     m_lastArrival = Simulator::Now();
     const NodeId target = flow.watched.target;
@@ -164,6 +174,7 @@ CollectiveRun::NotifyDelivered(TransferId transfer, const Bytes& data)
     m_arrivals.emplace(index, std::move(flow));
     m_dispatcher->NotifyArrived(index);
     CompleteArrived();
+    UseBeliefs();
     BeginWorkloads();
     if (IsRunning() && m_ranks->IsIdle(m_flows.empty()) && m_next.IsExpired())
     {
@@ -234,21 +245,34 @@ CollectiveRun::AbortFlowsOver(LinkId link)
     for (auto next = m_flows.begin(); next != m_flows.end();)
     {
         const auto present = next++;
-        Flow& flow = present->second;
-        if (!IsOver(flow.links, link))
+        if (IsOver(present->second.links, link))
         {
-            continue;
+            Abort(present);
         }
-        if (flow.watched.bytes > 0)
-        {
-            m_transport->Cancel(present->first);
-        }
-        m_progress->Abort(std::move(flow.transfer), m_dispatcher->Get(flow.index));
-        ++m_nAborted;
-        flow.watched.duration = Simulator::Now() - flow.watched.begin;
-        m_applications[flow.watched.source]->NotifyAborted(flow.watched);
-        m_flows.erase(present);
     }
+}
+
+void
+CollectiveRun::Abort(std::map<TransferId, Flow>::iterator present)
+{
+    Flow& flow = present->second;
+    if (flow.watched.bytes > 0)
+    {
+        m_transport->Cancel(present->first);
+    }
+    if (m_beliefs)
+    {
+        m_beliefs->AbortFlow(present->first, Simulator::Now().GetSeconds());
+    }
+    m_progress->Abort(std::move(flow.transfer), m_dispatcher->Get(flow.index));
+    ++m_nAborted;
+    flow.watched.duration = Simulator::Now() - flow.watched.begin;
+    m_applications[flow.watched.source]->NotifyAborted(flow.watched);
+    if (m_live)
+    {
+        m_live->Drop(flow.index);
+    }
+    m_flows.erase(present);
 }
 
 uint64_t

@@ -30,6 +30,7 @@ CollectiveRun::Close()
     m_phase = Phase::CLOSED;
     m_watch.Cancel();
     m_next.Cancel();
+    m_look.Cancel();
     m_flows.clear();
     m_arrivals.clear();
     m_control.Clear();
@@ -59,7 +60,7 @@ CollectiveRun::CheckProgress()
     const bool isAwaitingOthers =
         m_ranks->IsAwaitingOthers(m_preparation == Preparation::GATHERING) &&
         Simulator::Now() - m_lastArrival < patience * LONG;
-    const Time begin = isWaitingForLink || isAwaitingOthers
+    const Time begin = isWaitingForLink || isAwaitingOthers || m_nLate > 0
                            ? Simulator::Now()
                            : Max(m_lastArrival, m_transport->GetLastArrival());
     const Time end = begin + patience;

@@ -57,12 +57,15 @@ CollectiveRun::Dispose()
 {
     m_watch.Cancel();
     m_next.Cancel();
+    m_look.Cancel();
     m_network->TraceDisconnectWithoutContext("LinkChanged",
                                              MakeCallback(&CollectiveRun::NotifyLinkChanged, this));
     m_transport->Dispose();
     m_flows.clear();
     m_arrivals.clear();
-    m_dispatcher.reset();
+    m_dispatcher = nullptr;
+    m_rounds.reset();
+    m_live.reset();
     m_progress.reset();
     m_ranks->Close();
     m_phase = Phase::CLOSED;
@@ -73,8 +76,8 @@ CollectiveRun::Begin(const Settings& settings)
 {
     m_settings = settings;
     const Topology& topology = m_network->GetTopology();
-    m_progress =
-        std::make_unique<CollectiveProgress>(topology, m_collective, !settings.hasBarriers);
+    const bool areLinksShared = !settings.hasBarriers || IsAdapting();
+    m_progress = std::make_unique<CollectiveProgress>(topology, m_collective, areLinksShared);
     m_ranks->Begin(settings.bytes, m_collective.GetNChunks(), settings.verifiesData);
     m_prover.Restart();
     m_cutOff.Restart();
@@ -93,11 +96,29 @@ CollectiveRun::Begin(const Settings& settings)
     }
     m_clock.Restart();
     m_firstRound = 0;
-    m_dispatcher = std::make_unique<WorkloadDispatcher>(topology, !settings.usesMessages);
+    if (IsAdapting())
+    {
+        BeginBeliefs();
+    }
+    MakeDispatcher();
     m_phase = Phase::RUNNING;
     m_lastArrival = Simulator::Now();
     m_watch = Simulator::Schedule(GetPatience(), &CollectiveRun::CheckProgress, this);
     GoOn();
+}
+
+void
+CollectiveRun::MakeDispatcher()
+{
+    if (m_settings.adapt == AllReduceSession::LIVE)
+    {
+        BeginLive();
+        m_dispatcher = m_live.get();
+        return;
+    }
+    const Topology& topology = IsAdapting() ? GetPlanned() : m_network->GetTopology();
+    m_rounds = std::make_unique<WorkloadDispatcher>(topology, !m_settings.usesMessages);
+    m_dispatcher = m_rounds.get();
 }
 
 void
@@ -163,14 +184,26 @@ CollectiveRun::EndRounds()
             }
         }
     }
+    if (m_live && nBegun > 0)
+    {
+        m_owner.handedOut(m_firstRound, m_live->ListRounds());
+    }
     m_firstRound += nBegun;
     m_clock.Resize(m_firstRound);
-    m_dispatcher->Load({});
+    m_live ? m_live->Clear() : m_rounds->Load({});
 }
 
 std::vector<WorkloadList>
 CollectiveRun::GetNextRounds()
 {
+    if (m_live)
+    {
+        return GetGuidance();
+    }
+    if (m_believed || m_isReplanDue)
+    {
+        return GetRoundsForBelieved();
+    }
     if (m_settings.hasBarriers)
     {
         std::vector<WorkloadList> rounds;
@@ -274,20 +307,27 @@ CollectiveRun::BeginRounds()
     {
         return; // A link broke in the meantime: others begin, or have begun without waiting.
     }
-    m_clock.Begin(m_cutOff.GetWaited());
+    m_clock.Begin(m_cutOff.GetWaited() + m_settings.waited);
     const bool hasGathered = m_preparation == Preparation::GATHERED;
     m_preparation = Preparation::DONE;
-    m_owner.handedOut(m_firstRound, m_nextRounds);
     m_isHalted = false;
     m_control.BeginWithGrants();
-    m_dispatcher->Load(std::move(m_nextRounds));
-    m_nextRounds.clear();
+    if (m_live)
+    {
+        m_owner.handedOut(m_firstRound, {WorkloadList()}); // What it is to be is known later.
+        m_live->Begin(std::exchange(m_nextRounds, {}));
+        BeginWorkloads();
+        FailIfStuck();
+        return;
+    }
+    m_owner.handedOut(m_firstRound, m_nextRounds);
+    m_rounds->Load(std::exchange(m_nextRounds, {}));
     m_clock.Resize(m_firstRound + m_dispatcher->GetNRounds());
     m_ranks->BeginRounds(*m_dispatcher, m_firstRound, *m_progress);
     if (m_settings.usesMessages && m_settings.hasBarriers)
     {
         const bool isTogether = m_firstRound == 0 && !hasGathered;
-        m_control.BeginBarrier(m_dispatcher->GetWorkloads(0), isTogether);
+        m_control.BeginBarrier(m_rounds->GetWorkloads(0), isTogether);
     }
     BeginWorkloads();
 }
@@ -375,6 +415,11 @@ CollectiveRun::NotifyLinkChanged(LinkId link, bool isUp)
     NS_LOG_INFO("link " << link << (isUp ? " is up" : " is down"));
     m_lastArrival = Simulator::Now(); // What was silent before tells nothing any more.
     m_progress->SetLinkUp(link, isUp);
+    if (m_live && m_nextRounds.empty())
+    {
+        NotifyLinkChangedLive(link, isUp);
+        return;
+    }
     if (!isUp)
     {
         AbortFlowsOver(link);
@@ -411,6 +456,7 @@ CollectiveRun::End()
     m_phase = Phase::IDLE;
     m_control.Halt();
     m_watch.Cancel();
+    m_look.Cancel();
     const Time begin = m_clock.GetBegin();
     const auto& times = m_clock.GetTimes();
     const Time end = m_ranks->GetEnd(times.empty() ? begin : times.back().end);

@@ -10,7 +10,9 @@
 #include "collective-progress.h"
 #include "control-plane.h"
 #include "cut-off-watch.h"
+#include "live-dispatcher.h"
 #include "rank-coordinator.h"
+#include "rate-beliefs.h"
 #include "round-clock.h"
 #include "workload-dispatcher.h"
 
@@ -52,6 +54,10 @@ class CollectiveRun
         bool usesMessages{false}; //!< servers agree by messages
         bool verifiesData{false}; //!< flows carry real numbers
         Time watchdog{Time(0)};   //!< fail if nothing arrives for so long; 0: the transport knows
+        /// What happens if the network is not what was announced.
+        AllReduceSession::Adaptation adapt{AllReduceSession::NO_ADAPTATION};
+        std::vector<bool> isReady; //!< by server: takes part already; empty: all do
+        Time waited;               //!< for how long the first server has waited for others
     };
 
     /// Who is told what happens.
@@ -86,8 +92,14 @@ class CollectiveRun
     CollectiveRun(const CollectiveRun&) = delete;
     CollectiveRun& operator=(const CollectiveRun&) = delete;
 
+    /// @param announced the network as planners are told of it; without this it is the actual one
+    void SetAnnounced(Topology announced);
+
     /// @param settings how to run the collective that begins now
     void Begin(const Settings& settings);
+
+    /// @param server a server that takes part from now on; the present collective has begun
+    void NotifyServerReady(NodeId server);
 
     /// Give up; nothing happens any more.
     void Close();
@@ -113,8 +125,14 @@ class CollectiveRun
     /// @return how many flows were aborted
     uint32_t GetNAborted() const;
 
+    /// @return what had arrived of flows that were given up because they crawled, in bytes
+    uint64_t GetBytesGivenUp() const;
+
     /// @return how many grants, tokens and releases were sent
     uint64_t GetNMessages() const;
+
+    /// @return whether what was handed out is proven, and all that was chosen was legal
+    bool IsProven() const;
 
     /// @return how much of the present collective is done, 0 to 1; none if there is none
     std::optional<double> GetShareDone() const;
@@ -152,6 +170,7 @@ class CollectiveRun
     void GoOn();
     void EndRounds();
     std::vector<WorkloadList> GetNextRounds();
+    void MakeDispatcher();
     void Prepare();
     void NotifyPrepared(NodeId server);
     std::vector<TransferPlan> FindFirstTransfers() const;
@@ -183,9 +202,30 @@ class CollectiveRun
     void CompleteArrived();
     void Complete(const Flow& flow);
     void AbortFlowsOver(LinkId link);
+    void Abort(std::map<TransferId, Flow>::iterator present);
     uint64_t GetBytesOf(ChunkId chunk) const;
     bool IsHere(NodeId server) const;
     bool IsRunning() const;
+
+    // Networks that are not what was announced: collective-run-adapt.cc
+    bool IsAdapting() const;
+    const Topology& GetAnnounced() const;
+    const Topology& GetPlanned() const;
+    void BeginLive();
+    void NotifyLinkChangedLive(LinkId link, bool isUp);
+    std::vector<WorkloadList> GetGuidance();
+    std::vector<WorkloadList> GetRoundsForBelieved();
+    void FailIfStuck();
+    uint64_t FindPace(const Flow& flow) const;
+    void BeginBeliefs();
+    void WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps);
+    void LookAtFlows();
+    void UseBeliefs();
+    void BeginReplan();
+    bool DoesReplanPay() const;
+    std::vector<uint64_t> CountBitsAhead() const;
+    Topology MakeBelieved() const;
+    void GiveUpCrawling();
 
     // Silence and failure: collective-run-watch.cc
     void Fail(const std::string& reason);
@@ -205,7 +245,9 @@ class CollectiveRun
     RoundProver m_prover;                     //!< gives the rounds
     std::unique_ptr<RankCoordinator> m_ranks; //!< knows of other processes, if there are any
     ControlPlane m_control;                   //!< grants, tokens and releases
-    std::unique_ptr<WorkloadDispatcher> m_dispatcher; //!< the rounds under way
+    std::unique_ptr<WorkloadDispatcher> m_rounds; //!< the rounds under way
+    std::unique_ptr<LiveDispatcher> m_live;       //!< if transfers are chosen one by one
+    Dispatcher* m_dispatcher{nullptr};            //!< the one of the two that is used
 
     // How far the collective has come
     Phase m_phase{Phase::IDLE};                     //!< as a whole
@@ -222,6 +264,20 @@ class CollectiveRun
     std::map<TransferId, Flow> m_flows;  //!< the workloads
     std::map<uint32_t, Flow> m_arrivals; //!< by index: those that have arrived, not yet complete
     uint32_t m_nAborted{0};              //!< see GetNAborted
+    uint64_t m_bytesGivenUp{0};          //!< see GetBytesGivenUp
+
+    // What is believed of the network
+    std::optional<Topology> m_announced;        //!< see SetAnnounced
+    std::shared_ptr<const Topology> m_believed; //!< planned for now; none: the announced one
+    bool m_isReplanDue{false};                  //!< the plan is for rates that are not believed
+    std::unique_ptr<RateBeliefs> m_beliefs;     //!< rates as flows show them
+    uint64_t m_usedVersion{0};                  //!< of the beliefs that are acted on
+    Time m_lastUse;                             //!< when they were last acted on
+    Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
+    Time m_lookInterval;                        //!< between looks at flows
+    EventId m_look;                             //!< looks at flows
+    bool m_hasGuidance{false};                  //!< live: somebody has planned
+    uint32_t m_nLate{0};                        //!< servers that are not ready
 
     // Whether it goes on at all
     CutOffWatch m_cutOff; //!< whether servers can

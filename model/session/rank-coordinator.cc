@@ -38,7 +38,7 @@ class SingleRank : public RankCoordinator
     {
     }
 
-    void BeginRounds(const WorkloadDispatcher&, uint32_t, CollectiveProgress&) override
+    void BeginRounds(const Dispatcher&, uint32_t, CollectiveProgress&) override
     {
     }
 

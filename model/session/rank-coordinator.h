@@ -6,8 +6,8 @@
 #define ALLREDUCE_RANK_COORDINATOR_H
 
 #include "collective-progress.h"
+#include "dispatcher.h"
 #include "token-barrier.h"
-#include "workload-dispatcher.h"
 
 #include "ns3/allreduce-network.h"
 #include "ns3/allreduce-schedule.h"
@@ -73,7 +73,7 @@ class RankCoordinator
      * @param firstRound number of the first
      * @param progress of the collective
      */
-    virtual void BeginRounds(const WorkloadDispatcher& dispatcher,
+    virtual void BeginRounds(const Dispatcher& dispatcher,
                              uint32_t firstRound,
                              CollectiveProgress& progress) = 0;
 

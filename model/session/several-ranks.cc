@@ -73,7 +73,7 @@ SeveralRanks::SetPlan(RoundRange plan)
 }
 
 void
-SeveralRanks::BeginRounds(const WorkloadDispatcher& dispatcher,
+SeveralRanks::BeginRounds(const Dispatcher& dispatcher,
                           uint32_t firstRound,
                           CollectiveProgress& progress)
 {

@@ -39,7 +39,7 @@ class SeveralRanks : public RankCoordinator
     void Begin(uint64_t bytes, uint32_t nChunks, bool verifiesData) override;
     void Close() override;
     void SetPlan(RoundRange plan) override;
-    void BeginRounds(const WorkloadDispatcher& dispatcher,
+    void BeginRounds(const Dispatcher& dispatcher,
                      uint32_t firstRound,
                      CollectiveProgress& progress) override;
     void EndRounds(CollectiveProgress& progress) override;

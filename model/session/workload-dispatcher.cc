@@ -465,6 +465,12 @@ WorkloadDispatcher::GetRate(uint32_t index) const
     return m_entries[index].rateBps;
 }
 
+uint64_t
+WorkloadDispatcher::GetExpectedRate(uint32_t index) const
+{
+    return m_entries[index].rateBps;
+}
+
 uint32_t
 WorkloadDispatcher::GetSize() const
 {
@@ -481,6 +487,12 @@ const WorkloadList&
 WorkloadDispatcher::GetWorkloads(uint32_t round) const
 {
     return m_rounds[round];
+}
+
+bool
+WorkloadDispatcher::HasBegun(uint32_t index) const
+{
+    return m_entries[index].hasBegun;
 }
 
 uint32_t

@@ -5,6 +5,8 @@
 #ifndef ALLREDUCE_WORKLOAD_DISPATCHER_H
 #define ALLREDUCE_WORKLOAD_DISPATCHER_H
 
+#include "dispatcher.h"
+
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-topology.h"
 
@@ -50,7 +52,7 @@ namespace ns3::allreduce
  * The rounds of a plan give the workloads the freedom of the network; a single round gives the
  * barrier.
  */
-class WorkloadDispatcher
+class WorkloadDispatcher : public Dispatcher
 {
   public:
     /**
@@ -67,69 +69,22 @@ class WorkloadDispatcher
      */
     void Load(std::vector<WorkloadList> rounds);
 
-    /// @return a workload that its receiver has just granted; none if there is none
-    std::optional<uint32_t> FindGrant();
-
-    /**
-     * A grant has arrived at the sender.
-     *
-     * @param index what FindGrant returned
-     */
-    void Grant(uint32_t index);
-
-    /// @return a workload that can begin now, and has begun with that; none if there is none
-    std::optional<uint32_t> BeginNext();
-
-    /**
-     * A workload's sender has sent everything.
-     *
-     * @param index what BeginNext returned
-     */
-    void FreePorts(uint32_t index);
-
-    /**
-     * A workload has arrived; its ports are free, too.
-     *
-     * @param index what BeginNext returned
-     */
-    void NotifyArrived(uint32_t index);
-
-    /// @return a workload that has arrived and can be completed now, and is with that; none if
-    /// there is none
-    std::optional<uint32_t> CompleteNext();
-
-    /// Let no more workloads begin; those that have begun are completed when they arrive.
-    void Halt();
-
-    /**
-     * @param index a workload
-     * @return the workload
-     */
-    Workload Get(uint32_t index) const;
-
-    /**
-     * @param index a workload
-     * @return its round, from 0
-     */
-    uint32_t GetRound(uint32_t index) const;
-
-    /**
-     * @param index a workload
-     * @return its position in its round
-     */
-    uint32_t GetPosition(uint32_t index) const;
-
-    /**
-     * @param index a workload
-     * @return what it gets of the links on its path, in bit/s
-     */
-    uint64_t GetRate(uint32_t index) const;
-
-    /// @return the number of workloads
-    uint32_t GetSize() const;
-
-    /// @return the number of rounds
-    uint32_t GetNRounds() const;
+    std::optional<uint32_t> FindGrant() override;
+    void Grant(uint32_t index) override;
+    std::optional<uint32_t> BeginNext() override;
+    void FreePorts(uint32_t index) override;
+    void NotifyArrived(uint32_t index) override;
+    std::optional<uint32_t> CompleteNext() override;
+    void Halt() override;
+    Workload Get(uint32_t index) const override;
+    uint32_t GetRound(uint32_t index) const override;
+    uint32_t GetPosition(uint32_t index) const override;
+    uint64_t GetRate(uint32_t index) const override;
+    uint64_t GetExpectedRate(uint32_t index) const override;
+    uint32_t GetSize() const override;
+    uint32_t GetNRounds() const override;
+    uint32_t GetNBegun(uint32_t round) const override;
+    bool IsRoundOver(uint32_t round) const override;
 
     /**
      * @param round a round
@@ -138,16 +93,10 @@ class WorkloadDispatcher
     const WorkloadList& GetWorkloads(uint32_t round) const;
 
     /**
-     * @param round a round
-     * @return how many of its workloads have begun
+     * @param index a workload
+     * @return whether it has begun
      */
-    uint32_t GetNBegun(uint32_t round) const;
-
-    /**
-     * @param round a round
-     * @return whether all of its workloads are complete
-     */
-    bool IsRoundOver(uint32_t round) const;
+    bool HasBegun(uint32_t index) const;
 
   private:
     /// A workload and what it waits for.

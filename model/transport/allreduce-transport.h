@@ -154,6 +154,16 @@ class AllReduceTransport : public Object
     virtual void Close() = 0;
 
     /**
+     * @param id a transfer under way
+     * @return how many of its bytes, without headers, the sender knows to have arrived; 0 if it
+     * cannot tell
+     */
+    virtual uint64_t GetBytesAcked(TransferId id) const
+    {
+        return 0;
+    }
+
+    /**
      * @param id a transfer that has not been delivered
      * @return how far it has come, as "3 of 40 packets arrived"
      */

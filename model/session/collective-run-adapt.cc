@@ -1,0 +1,401 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+/**
+ * @file
+ * @ingroup allreduce
+ * How a CollectiveRun adapts to a network that is not what was announced.
+ */
+
+#include "collective-run.h"
+
+#include "ns3/crawling-transfer.h"
+#include "ns3/link-capacities.h"
+#include "ns3/log.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/simulator.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+NS_LOG_COMPONENT_DEFINE("AllReduceCollectiveRunAdapt");
+
+void
+CollectiveRun::SetAnnounced(Topology announced)
+{
+    m_announced = std::move(announced);
+}
+
+bool
+CollectiveRun::IsAdapting() const
+{
+    return m_settings.adapt != AllReduceSession::NO_ADAPTATION;
+}
+
+const Topology&
+CollectiveRun::GetAnnounced() const
+{
+    return m_announced ? *m_announced : m_network->GetTopology();
+}
+
+const Topology&
+CollectiveRun::GetPlanned() const
+{
+    return m_believed ? *m_believed : GetAnnounced();
+}
+
+void
+CollectiveRun::BeginLive()
+{
+    const Ptr<AllReduceScheduler> scheduler = m_prover.GetScheduler();
+    m_live = std::make_unique<LiveDispatcher>(
+        GetAnnounced(),
+        scheduler->ChoosesByTransfer() ? scheduler : CreateScheduler("live"),
+        m_progress->GetState(),
+        GetBytesOf(0));
+    m_hasGuidance = false;
+    m_nLate = 0;
+    for (NodeId server = 0; server < m_settings.isReady.size(); ++server)
+    {
+        m_live->SetReady(server, m_settings.isReady[server]);
+        m_nLate += m_settings.isReady[server] ? 0 : 1;
+    }
+}
+
+void
+CollectiveRun::NotifyServerReady(NodeId server)
+{
+    if (!IsRunning())
+    {
+        return;
+    }
+    NS_LOG_INFO("server " << server << " is ready");
+    m_lastArrival = Simulator::Now();
+    --m_nLate;
+    m_live->SetReady(server, true);
+    BeginWorkloads();
+    FailIfStuck();
+}
+
+/// @return what the scheduler plans for the announced network; one empty round if it plans nothing
+std::vector<WorkloadList>
+CollectiveRun::GetGuidance()
+{
+    if (m_hasGuidance)
+    {
+        return m_live->TakePlan();
+    }
+    m_hasGuidance = true;
+    if (m_prover.GetScheduler()->ChoosesByTransfer() && !m_prover.HasPlan())
+    {
+        return {WorkloadList()};
+    }
+    AllReduceState state = m_progress->GetState();
+    ContributionLedger ledger = m_progress->GetLedger();
+    state.SetRates(GetAnnounced());
+    ledger.SetRates(GetAnnounced());
+    state.SetLinksShared(false);
+    return m_prover.GetAll(state, ledger);
+}
+
+std::vector<WorkloadList>
+CollectiveRun::GetRoundsForBelieved()
+{
+    const bool isAnew = std::exchange(m_isReplanDue, false);
+    if (isAnew)
+    {
+        const auto believed = std::make_shared<const Topology>(MakeBelieved());
+        m_rounds = std::make_unique<WorkloadDispatcher>(*believed, !m_settings.usesMessages);
+        m_dispatcher = m_rounds.get();
+        m_believed = believed; // What was planned for before must outlive its dispatcher.
+    }
+    AllReduceState state = m_progress->GetState();
+    ContributionLedger ledger = m_progress->GetLedger();
+    state.SetRates(*m_believed);
+    ledger.SetRates(*m_believed);
+    state.SetLinksShared(false);
+    std::vector<WorkloadList> rounds;
+    if (isAnew)
+    {
+        rounds = m_prover.PlanAnew(state, ledger);
+    }
+    else if (!m_settings.hasBarriers)
+    {
+        rounds = m_prover.GetAll(state, ledger);
+    }
+    return m_settings.hasBarriers ? std::vector{m_prover.GetRound(state, ledger)}
+                                  : std::move(rounds);
+}
+
+void
+CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
+{
+    if (!isUp)
+    {
+        AbortFlowsOver(link);
+    }
+    m_live->NotifySurprise();
+    BeginWorkloads();
+    if (m_flows.empty())
+    {
+        GoOnSoon();
+    }
+}
+
+/// Where rounds are followed, something is always under way; a scheduler may choose nothing.
+void
+CollectiveRun::FailIfStuck()
+{
+    if (IsRunning() && m_flows.empty() && m_nLate == 0 && m_next.IsExpired())
+    {
+        Fail(GetSchedulerName(*m_prover.GetScheduler()) + " chooses nothing, although " +
+             std::to_string(m_progress->GetState().GetNMissing()) + " sums are missing");
+    }
+}
+
+/// Links believed slow are sent to as fast as announced: else nobody would see that they recover.
+uint64_t
+CollectiveRun::FindPace(const Flow& flow) const
+{
+    const uint64_t rate = m_dispatcher->GetRate(flow.index);
+    if (!m_beliefs || m_live)
+    {
+        return rate;
+    }
+    const auto& announced = m_beliefs->GetAnnouncedBps();
+    const auto& believed = m_beliefs->GetBelievedBps();
+    uint64_t least = UINT64_MAX;
+    bool isSlow = false;
+    for (const DirectedLinkId link : flow.links)
+    {
+        least = std::min(least, announced[link]);
+        isSlow = isSlow || believed[link] < announced[link];
+    }
+    return isSlow ? least : rate;
+}
+
+/// What was learned in one collective serves the next.
+void
+CollectiveRun::BeginBeliefs()
+{
+    constexpr double MEMORY_CHUNKS = 16;
+    constexpr double LOOK_FRAMES = 8;
+    const Topology& announced = GetAnnounced();
+    uint64_t slowest = UINT64_MAX;
+    for (const Link& link : announced.GetLinks())
+    {
+        slowest = std::min(slowest, link.rateBps);
+    }
+    const FrameFormat format = m_transport->GetFrameFormat(1, m_network->GetMtu());
+    m_chunkTime = Seconds(8.0 * GetBytesOf(0) / slowest);
+    m_lookInterval = Max(TimeStep(1), Seconds(LOOK_FRAMES * format.GetFrameBits() / slowest));
+    if (!m_beliefs)
+    {
+        RateBeliefsSettings settings;
+        settings.memorySeconds = std::max(settings.memorySeconds,
+                                          MEMORY_CHUNKS * m_chunkTime.GetSeconds());
+        m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
+    }
+    m_lastUse = Simulator::Now();
+    m_isReplanDue = false;
+    m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+}
+
+void
+CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps)
+{
+    const Workload workload = m_dispatcher->Get(flow.index);
+    const Path path(workload.path.begin(), workload.path.end());
+    ObservedFlow observed;
+    observed.id = transfer;
+    observed.links = flow.links;
+    observed.paceBps = paceBps;
+    observed.format = m_transport->GetFrameFormat(flow.links.size(), m_network->GetMtu());
+    UintegerValue ackEvery(2); // as TCP's delayed acknowledgements
+    m_transport->GetAttributeFailSafe("AckEvery", ackEvery);
+    observed.ackFrames = ackEvery.Get();
+    const PathTiming timing =
+        ComputePathTiming(GetAnnounced(), path, observed.format.GetFrameBits());
+    observed.roundTripSeconds = timing.frame + 2 * timing.propagation;
+    observed.setupSeconds = m_transport->GetSetupSeconds(GetAnnounced(),
+                                                         m_network->GetMtu(),
+                                                         {path, flow.watched.bytes, paceBps});
+    m_beliefs->BeginFlow(observed, Simulator::Now().GetSeconds());
+}
+
+void
+CollectiveRun::LookAtFlows()
+{
+    const double now = Simulator::Now().GetSeconds();
+    for (const auto& [transfer, flow] : m_flows)
+    {
+        m_beliefs->Progress(transfer, m_transport->GetBytesAcked(transfer), now);
+    }
+    m_beliefs->Forget(now);
+    m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+    UseBeliefs();
+    BeginWorkloads();
+}
+
+/// Act on what is believed, if that has changed and was not acted on just before.
+void
+CollectiveRun::UseBeliefs()
+{
+    if (!m_beliefs || m_beliefs->GetVersion() == m_usedVersion || m_isHalted ||
+        !m_nextRounds.empty() || Simulator::Now() < m_lastUse + m_chunkTime)
+    {
+        return;
+    }
+    m_usedVersion = m_beliefs->GetVersion();
+    m_lastUse = Simulator::Now();
+    if (m_live)
+    {
+        m_live->SetBelieved(m_beliefs->GetBelievedBps());
+        GiveUpCrawling();
+    }
+    else if (DoesReplanPay())
+    {
+        BeginReplan();
+    }
+}
+
+/// @return whether what is left of the plan takes clearly longer than planned, or links are faster
+bool
+CollectiveRun::DoesReplanPay() const
+{
+    constexpr double MOST_LONGER = 1.15;
+    constexpr double FASTER = 1.5;
+    constexpr double FEW_CHUNKS = 4;
+    const auto& believed = m_beliefs->GetBelievedBps();
+    double planned = 0;
+    double expected = 0;
+    bool isFaster = false;
+    const std::vector<uint64_t> bits = CountBitsAhead();
+    for (DirectedLinkId link = 0; link < bits.size(); ++link)
+    {
+        const double rate = GetPlanned().GetLinkOf(link).rateBps;
+        planned = std::max(planned, bits[link] / rate);
+        expected = std::max(expected, bits[link] / static_cast<double>(believed[link]));
+        isFaster = isFaster || believed[link] > FASTER * rate;
+    }
+    const double chunk = m_chunkTime.GetSeconds();
+    return expected > MOST_LONGER * planned + chunk || (isFaster && planned > FEW_CHUNKS * chunk);
+}
+
+/// @return by directed link: what workloads that have not begun will send over it
+std::vector<uint64_t>
+CollectiveRun::CountBitsAhead() const
+{
+    std::vector<uint64_t> bits(m_network->GetTopology().GetNDirectedLinks(), 0);
+    const auto count = [&](const Workload& workload) {
+        ForEachLink(m_network->GetTopology(), workload.path, [&](DirectedLinkId link) {
+            bits[link] += 8 * GetBytesOf(workload.chunk);
+        });
+    };
+    if (m_settings.hasBarriers)
+    {
+        RoundRange ahead = m_prover.GetPresentAndAhead();
+        for (ahead.advance_begin(ahead.empty() ? 0 : 1); !ahead.empty(); ahead.advance_begin(1))
+        {
+            for (std::size_t i = 0; i < ahead.front().GetSize(); ++i)
+            {
+                count(ahead.front().Get(i));
+            }
+        }
+    }
+    for (uint32_t index = 0; index < m_rounds->GetSize() && !m_settings.hasBarriers; ++index)
+    {
+        if (!m_rounds->HasBegun(index))
+        {
+            count(m_rounds->Get(index));
+        }
+    }
+    return bits;
+}
+
+/// What is under way runs to its end, unless it crawls; what has not begun is planned anew.
+void
+CollectiveRun::BeginReplan()
+{
+    NS_LOG_INFO("what is left is planned anew for the rates that flows show");
+    m_isReplanDue = true;
+    if (m_settings.hasBarriers)
+    {
+        return; // The present round runs to its end.
+    }
+    m_control.Halt();
+    m_dispatcher->Halt();
+    CompleteArrived();
+    m_isHalted = true;
+    GiveUpCrawling();
+    if (m_flows.empty())
+    {
+        GoOnSoon();
+    }
+}
+
+/// @return the announced network with the rates that flows show, and capacities that fit
+Topology
+CollectiveRun::MakeBelieved() const
+{
+    constexpr uint64_t MOST_SLOWER = 32; // Else rounds would be long for all others.
+    const auto& believed = m_beliefs->GetBelievedBps();
+    std::vector<Link> links = GetAnnounced().GetLinks();
+    for (LinkId link = 0; link < links.size(); ++link)
+    {
+        const uint64_t rate = std::min(believed[2 * link], believed[2 * link + 1]);
+        links[link].rateBps = std::max(rate, links[link].rateBps / MOST_SLOWER);
+    }
+    DeriveCapacities(links);
+    return GetAnnounced().WithLinks(GetAnnounced().GetName(), std::move(links));
+}
+
+void
+CollectiveRun::GiveUpCrawling()
+{
+    const auto& announced = m_beliefs->GetAnnouncedBps();
+    const auto& believed = m_beliefs->GetBelievedBps();
+    for (auto next = m_flows.begin(); next != m_flows.end();)
+    {
+        const auto present = next++;
+        const Flow& flow = present->second;
+        uint64_t announcedBps = UINT64_MAX;
+        uint64_t believedBps = UINT64_MAX;
+        for (const DirectedLinkId link : flow.links)
+        {
+            announcedBps = std::min(announcedBps, announced[link]);
+            believedBps = std::min(believedBps, believed[link]);
+        }
+        const uint64_t acked = m_transport->GetBytesAcked(present->first);
+        const double bits = 8.0 * flow.watched.bytes;
+        const CrawlingTransfer transfer{1 - acked / std::max<double>(1, flow.watched.bytes),
+                                        bits / m_dispatcher->GetExpectedRate(flow.index),
+                                        bits / announcedBps,
+                                        bits / believedBps};
+        if (IsToBeGivenUp(transfer))
+        {
+            m_bytesGivenUp += acked;
+            Abort(present);
+        }
+    }
+}
+
+uint64_t
+CollectiveRun::GetBytesGivenUp() const
+{
+    return m_bytesGivenUp;
+}
+
+bool
+CollectiveRun::IsProven() const
+{
+    // What is chosen one by one is legal, or the run fails, and the ledger proves the end.
+    return m_live ? m_live->GetSize() > 0 || m_firstRound > 0 : m_prover.IsProven();
+}
+
+} // namespace ns3::allreduce

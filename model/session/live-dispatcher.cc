@@ -1,0 +1,419 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "live-dispatcher.h"
+
+#include "ns3/allreduce-error.h"
+#include "ns3/log.h"
+#include "ns3/scheduler-factory.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+NS_LOG_COMPONENT_DEFINE("AllReduceLiveDispatcher");
+
+namespace
+{
+
+/// A port is asked about if so much of its rate is left: less would only crawl.
+constexpr double LEAST_SHARE_LEFT = 0.05;
+
+} // namespace
+
+LiveDispatcher::LiveDispatcher(const Topology& announced,
+                               Ptr<AllReduceScheduler> scheduler,
+                               const AllReduceState& state,
+                               uint64_t chunkBytes)
+    : m_topology(announced),
+      m_scheduler(scheduler),
+      m_state(state),
+      m_chunkBytes(chunkBytes),
+      m_begin(Simulator::Now()),
+      m_taken(announced.GetNDirectedLinks(), 0),
+      m_pacedBps(announced.GetNDirectedLinks(), 0),
+      m_isReady(announced.GetNServers(), true),
+      m_isToAsk(announced.GetNDirectedLinks(), false)
+{
+    uint64_t fastest = 1;
+    for (DirectedLinkId link = 0; link < announced.GetNDirectedLinks(); ++link)
+    {
+        m_announcedBps.push_back(announced.GetLinkOf(link).rateBps);
+        fastest = std::max(fastest, m_announcedBps.back());
+    }
+    m_roundLength = Max(TimeStep(1), Seconds(8.0 * chunkBytes / fastest));
+    m_seemingBps = m_announcedBps;
+    m_believedBps = m_announcedBps;
+    m_freeBps = m_announcedBps;
+}
+
+void
+LiveDispatcher::Begin(std::vector<WorkloadList> plan)
+{
+    Clear();
+    m_plan = std::move(plan);
+    m_isHalted = false;
+    m_isSurprised = true;
+}
+
+void
+LiveDispatcher::Clear()
+{
+    m_entries.clear();
+    m_counts.clear();
+    m_completable.clear();
+    m_arrived.clear();
+    m_isHalted = true;
+}
+
+std::vector<WorkloadList>
+LiveDispatcher::TakePlan()
+{
+    return std::move(m_plan);
+}
+
+std::vector<WorkloadList>
+LiveDispatcher::ListRounds() const
+{
+    std::vector<WorkloadList> rounds(m_counts.size());
+    for (const Entry& entry : m_entries)
+    {
+        rounds[entry.round].Add(entry.transfer.GetWorkload());
+    }
+    return rounds;
+}
+
+LiveView
+LiveDispatcher::GetView() const
+{
+    return {m_state,
+            m_announcedBps,
+            m_believedBps,
+            m_freeBps,
+            m_chunkBytes,
+            (Simulator::Now() - m_begin).GetSeconds()};
+}
+
+void
+LiveDispatcher::SetBelieved(const std::vector<uint64_t>& believedBps)
+{
+    m_seemingBps = believedBps;
+    m_isSurprised = true;
+}
+
+void
+LiveDispatcher::SetReady(NodeId server, bool isReady)
+{
+    m_isReady[server] = isReady;
+    m_isSurprised = true;
+}
+
+void
+LiveDispatcher::NotifySurprise()
+{
+    m_isSurprised = true;
+}
+
+uint32_t
+LiveDispatcher::GetNSurprises() const
+{
+    return m_nSurprises;
+}
+
+const std::vector<uint64_t>&
+LiveDispatcher::GetBelievedBps() const
+{
+    return m_believedBps;
+}
+
+void
+LiveDispatcher::UpdateBelieved()
+{
+    const auto isReady = [this](NodeId node) {
+        return !m_topology.IsServer(node) || m_isReady[node];
+    };
+    for (DirectedLinkId link = 0; link < m_believedBps.size(); ++link)
+    {
+        const bool isUsable = m_state.IsLinkUp(GetLinkId(link)) &&
+                              isReady(m_topology.GetSource(link)) &&
+                              isReady(m_topology.GetTarget(link));
+        m_believedBps[link] = isUsable ? m_seemingBps[link] : 0;
+        UpdateFree(link);
+    }
+}
+
+void
+LiveDispatcher::UpdateFree(DirectedLinkId link)
+{
+    m_freeBps[link] = m_believedBps[link] * std::clamp(1 - m_taken[link], 0.0, 1.0);
+}
+
+bool
+LiveDispatcher::HasRateLeft(DirectedLinkId port) const
+{
+    return m_freeBps[port] > 0 && m_taken[port] <= 1 - LEAST_SHARE_LEFT;
+}
+
+void
+LiveDispatcher::AskPort(DirectedLinkId port)
+{
+    if (!m_isToAsk[port])
+    {
+        m_isToAsk[port] = true;
+        m_ask.push_back(port);
+    }
+}
+
+void
+LiveDispatcher::AskPortsOf(NodeId server)
+{
+    for (const Topology::Port& port : m_topology.GetPorts(server))
+    {
+        AskPort(port.out);
+    }
+}
+
+void
+LiveDispatcher::AskAllPorts()
+{
+    for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+    {
+        AskPortsOf(server);
+    }
+}
+
+/// Tell the scheduler what has happened since it was asked last.
+void
+LiveDispatcher::NotifyScheduler()
+{
+    if (m_isSurprised)
+    {
+        UpdateBelieved();
+    }
+    for (const uint32_t index : std::exchange(m_arrived, {}))
+    {
+        m_scheduler->NotifyArrived(GetView(), m_entries[index].transfer.GetWorkload());
+    }
+    if (m_isSurprised)
+    {
+        m_isSurprised = false;
+        ++m_nSurprises;
+        m_scheduler->BeginTransfers(GetView(), MakeRoundRange(m_plan));
+        AskAllPorts();
+    }
+}
+
+std::optional<uint32_t>
+LiveDispatcher::BeginNext()
+{
+    if (m_isHalted)
+    {
+        return std::nullopt;
+    }
+    NotifyScheduler();
+    while (!m_ask.empty())
+    {
+        const DirectedLinkId port = m_ask.front();
+        if (HasRateLeft(port))
+        {
+            if (auto chosen = m_scheduler->NextTransfer(GetView(), port))
+            {
+                return Add(std::move(*chosen));
+            }
+        }
+        m_ask.pop_front();
+        m_isToAsk[port] = false;
+    }
+    return std::nullopt;
+}
+
+bool
+LiveDispatcher::IsLastRoundPast() const
+{
+    return m_counts.empty() || Simulator::Now() >= m_lastRoundBegin + m_roundLength;
+}
+
+uint32_t
+LiveDispatcher::Add(ChosenTransfer&& transfer)
+{
+    Entry entry;
+    entry.transfer = std::move(transfer);
+    m_topology.CheckPath(entry.transfer.path);
+    entry.links = FindLinks(m_topology, entry.transfer.path);
+    TakeLinks(entry);
+    if (IsLastRoundPast())
+    {
+        m_counts.emplace_back();
+        m_lastRoundBegin = Simulator::Now();
+    }
+    entry.round = m_counts.size() - 1;
+    entry.position = m_counts[entry.round].nBegun++;
+    m_entries.push_back(std::move(entry));
+    NS_LOG_LOGIC(Describe(m_entries.back().transfer.GetWorkload()) << " begins");
+    return m_entries.size() - 1;
+}
+
+void
+LiveDispatcher::TakeLinks(Entry& entry)
+{
+    uint64_t rate = UINT64_MAX;
+    uint64_t pace = UINT64_MAX;
+    for (const DirectedLinkId link : entry.links)
+    {
+        if (m_freeBps[link] == 0)
+        {
+            FailInput(GetSchedulerName(*m_scheduler),
+                      " chooses ",
+                      Describe(entry.transfer.GetWorkload()),
+                      ": link ",
+                      FormatPath({m_topology.GetSource(link), m_topology.GetTarget(link)}),
+                      " has no rate left");
+        }
+        rate = std::min(rate, m_freeBps[link]);
+        pace = std::min(pace, m_announcedBps[link] - std::min(m_announcedBps[link], m_pacedBps[link]));
+    }
+    entry.rateBps = rate;
+    entry.paceBps = std::max({pace, rate, uint64_t{1}});
+    for (const DirectedLinkId link : entry.links)
+    {
+        entry.taken.push_back(static_cast<double>(rate) / m_believedBps[link]);
+        m_taken[link] += entry.taken.back();
+        m_pacedBps[link] += entry.paceBps;
+        UpdateFree(link);
+    }
+}
+
+void
+LiveDispatcher::FreePorts(uint32_t index)
+{
+    Entry& entry = m_entries[index];
+    if (!entry.holdsPorts)
+    {
+        return;
+    }
+    entry.holdsPorts = false;
+    bool wasInnerFull = false;
+    for (std::size_t i = 0; i < entry.links.size(); ++i)
+    {
+        const DirectedLinkId link = entry.links[i];
+        const bool isInner = i > 0 && i + 1 < entry.links.size();
+        wasInnerFull = wasInnerFull || (isInner && !HasRateLeft(link));
+        m_taken[link] = std::max(0.0, m_taken[link] - entry.taken[i]);
+        m_pacedBps[link] -= entry.paceBps;
+        UpdateFree(link);
+    }
+    AskPort(entry.links.front());
+    AskPort(entry.links.back());
+    if (wasInnerFull)
+    {
+        AskAllPorts(); // Anybody may have waited for it.
+    }
+}
+
+void
+LiveDispatcher::NotifyArrived(uint32_t index)
+{
+    FreePorts(index);
+    m_completable.push_back(index);
+}
+
+std::optional<uint32_t>
+LiveDispatcher::CompleteNext()
+{
+    if (m_completable.empty())
+    {
+        return std::nullopt;
+    }
+    const uint32_t index = m_completable.back();
+    m_completable.pop_back();
+    ++m_counts[m_entries[index].round].nCompleted;
+    m_arrived.push_back(index);
+    AskPortsOf(m_entries[index].transfer.path.back());
+    return index;
+}
+
+void
+LiveDispatcher::Drop(uint32_t index)
+{
+    FreePorts(index);
+    ++m_counts[m_entries[index].round].nCompleted;
+    m_isSurprised = true;
+}
+
+void
+LiveDispatcher::Halt()
+{
+    m_isHalted = true;
+}
+
+std::optional<uint32_t>
+LiveDispatcher::FindGrant()
+{
+    return std::nullopt;
+}
+
+void
+LiveDispatcher::Grant(uint32_t)
+{
+}
+
+Workload
+LiveDispatcher::Get(uint32_t index) const
+{
+    return m_entries[index].transfer.GetWorkload();
+}
+
+uint32_t
+LiveDispatcher::GetRound(uint32_t index) const
+{
+    return m_entries[index].round;
+}
+
+uint32_t
+LiveDispatcher::GetPosition(uint32_t index) const
+{
+    return m_entries[index].position;
+}
+
+uint64_t
+LiveDispatcher::GetRate(uint32_t index) const
+{
+    return m_entries[index].paceBps;
+}
+
+uint64_t
+LiveDispatcher::GetExpectedRate(uint32_t index) const
+{
+    return m_entries[index].rateBps;
+}
+
+uint32_t
+LiveDispatcher::GetSize() const
+{
+    return m_entries.size();
+}
+
+uint32_t
+LiveDispatcher::GetNRounds() const
+{
+    return m_counts.size();
+}
+
+uint32_t
+LiveDispatcher::GetNBegun(uint32_t round) const
+{
+    return m_counts[round].nBegun;
+}
+
+bool
+LiveDispatcher::IsRoundOver(uint32_t round) const
+{
+    const bool isPast = round + 1 < m_counts.size() || IsLastRoundPast();
+    return isPast && m_counts[round].nBegun == m_counts[round].nCompleted;
+}
+
+} // namespace ns3::allreduce

@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_LIVE_DISPATCHER_H
+#define ALLREDUCE_LIVE_DISPATCHER_H
+
+#include "dispatcher.h"
+
+#include "ns3/allreduce-scheduler.h"
+#include "ns3/allreduce-state.h"
+#include "ns3/allreduce-topology.h"
+#include "ns3/live-view.h"
+#include "ns3/nstime.h"
+#include "ns3/ptr.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Asks a scheduler what a port of a server does next, whenever the port has rate left.
+ *
+ * A transfer takes what its path has left of the believed rates. It is sent faster if links were
+ * announced to be faster: else nobody would see that a link is not slow any more. Ports are asked
+ * about when a transfer has left them, when data has arrived at their server, and all of them when
+ * something has happened that no transfer brought about.
+ *
+ * There are no rounds. For traces and pages a round is what begins within the time in which a chunk
+ * crosses the fastest link.
+ */
+class LiveDispatcher : public Dispatcher
+{
+  public:
+    /**
+     * @param announced the network as it is announced, which must outlive this
+     * @param scheduler whom to ask
+     * @param state how far the collective has come, which must outlive this
+     * @param chunkBytes size of a chunk
+     */
+    LiveDispatcher(const Topology& announced,
+                   Ptr<AllReduceScheduler> scheduler,
+                   const AllReduceState& state,
+                   uint64_t chunkBytes);
+
+    /**
+     * Begin, or go on when nothing was under way.
+     *
+     * @param plan what somebody has planned for the announced network; one empty round: nobody has
+     */
+    void Begin(std::vector<WorkloadList> plan);
+
+    /// What was under way is over; nothing begins before Begin.
+    void Clear();
+
+    /// @return the plan, which is not needed any more
+    std::vector<WorkloadList> TakePlan();
+
+    /// @return by round: what has begun since Begin
+    std::vector<WorkloadList> ListRounds() const;
+
+    /// @param believedBps by directed link: the rate that it seems to have, without regard to links
+    /// that are down and servers that are not ready
+    void SetBelieved(const std::vector<uint64_t>& believedBps);
+
+    /// @param server a server @param isReady whether it takes part
+    void SetReady(NodeId server, bool isReady);
+
+    /// Something has happened that no transfer brought about: the scheduler begins anew.
+    void NotifySurprise();
+
+    /// @param index a workload that was aborted
+    void Drop(uint32_t index);
+
+    /// @return how often the scheduler has begun anew
+    uint32_t GetNSurprises() const;
+
+    /// @return by directed link: the believed rate; 0 where nothing can be sent
+    const std::vector<uint64_t>& GetBelievedBps() const;
+
+    std::optional<uint32_t> FindGrant() override;
+    void Grant(uint32_t index) override;
+    std::optional<uint32_t> BeginNext() override;
+    void FreePorts(uint32_t index) override;
+    void NotifyArrived(uint32_t index) override;
+    std::optional<uint32_t> CompleteNext() override;
+    void Halt() override;
+    Workload Get(uint32_t index) const override;
+    uint32_t GetRound(uint32_t index) const override;
+    uint32_t GetPosition(uint32_t index) const override;
+    uint64_t GetRate(uint32_t index) const override;
+    uint64_t GetExpectedRate(uint32_t index) const override;
+    uint32_t GetSize() const override;
+    uint32_t GetNRounds() const override;
+    uint32_t GetNBegun(uint32_t round) const override;
+    bool IsRoundOver(uint32_t round) const override;
+
+  private:
+    /// A transfer that has begun.
+    struct Entry
+    {
+        ChosenTransfer transfer;           //!< what goes where
+        std::vector<DirectedLinkId> links; //!< of its path
+        uint32_t round{0};                 //!< in which it began
+        uint32_t position{0};              //!< in that round
+        uint64_t rateBps{0};               //!< that it is believed to get
+        uint64_t paceBps{0};               //!< at which it is sent
+        std::vector<double> taken;         //!< by link of its path: the share that it takes
+        bool holdsPorts{true};             //!< has not sent everything
+    };
+
+    /// How far a round has come.
+    struct RoundCount
+    {
+        uint32_t nBegun{0};     //!< transfers that have begun
+        uint32_t nCompleted{0}; //!< transfers that are complete
+    };
+
+    LiveView GetView() const;
+    bool IsLastRoundPast() const;
+    void UpdateBelieved();
+    void UpdateFree(DirectedLinkId link);
+    void AskPort(DirectedLinkId port);
+    void AskPortsOf(NodeId server);
+    void AskAllPorts();
+    bool HasRateLeft(DirectedLinkId port) const;
+    uint32_t Add(ChosenTransfer&& transfer);
+    void TakeLinks(Entry& entry);
+    void NotifyScheduler();
+
+    const Topology& m_topology;               //!< as announced
+    Ptr<AllReduceScheduler> m_scheduler;      //!< whom to ask
+    const AllReduceState& m_state;            //!< how far the collective has come
+    const uint64_t m_chunkBytes;              //!< size of a chunk
+    Time m_roundLength;                       //!< of rounds for traces and pages
+    Time m_begin;                             //!< when the collective began
+    Time m_lastRoundBegin;                    //!< when the last round began
+    std::vector<WorkloadList> m_plan;         //!< see Begin
+    std::vector<uint64_t> m_announcedBps;     //!< by directed link
+    std::vector<uint64_t> m_seemingBps;       //!< by directed link: see SetBelieved
+    std::vector<uint64_t> m_believedBps;      //!< by directed link: see LiveView
+    std::vector<uint64_t> m_freeBps;          //!< by directed link: see LiveView
+    std::vector<double> m_taken;              //!< by directed link: share of its rate
+    std::vector<uint64_t> m_pacedBps;         //!< by directed link: what is sent over it
+    std::vector<bool> m_isReady;              //!< by server
+    std::deque<Entry> m_entries;              //!< by index
+    std::vector<RoundCount> m_counts;         //!< by round
+    std::deque<DirectedLinkId> m_ask;         //!< ports to ask about
+    std::vector<bool> m_isToAsk;              //!< by directed link: it is among them
+    std::vector<uint32_t> m_completable;      //!< what CompleteNext is to return
+    std::vector<uint32_t> m_arrived;          //!< complete, and the scheduler is to be told
+    bool m_isSurprised{false};                //!< the scheduler is to begin anew
+    bool m_isHalted{true};                    //!< nothing more begins
+    uint32_t m_nSurprises{0};                 //!< see GetNSurprises
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_LIVE_DISPATCHER_H */

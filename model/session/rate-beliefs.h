@@ -1,0 +1,230 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef ALLREDUCE_RATE_BELIEFS_H
+#define ALLREDUCE_RATE_BELIEFS_H
+
+#include "ns3/allreduce-topology.h"
+#include "ns3/allreduce-transport.h"
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace ns3::allreduce
+{
+
+/// @ingroup allreduce
+/// How quickly rates are believed and forgotten.
+struct RateBeliefsSettings
+{
+    /// Seconds for which a slow link is believed to be so without being used; then its rate is
+    /// believed to be twice as high, and so on. A few times what a chunk takes is good.
+    double memorySeconds{5e-3};
+    double changeShare{0.2}; //!< a relative change above this matters
+};
+
+/// @ingroup allreduce
+/// What is known of a flow when it begins.
+struct ObservedFlow
+{
+    TransferId id{0};                  //!< its name
+    std::vector<DirectedLinkId> links; //!< of its path
+    double paceBps{0};                 //!< at which its sender sends, headers included
+    FrameFormat format;                //!< of its frames
+    uint32_t ackFrames{1};             //!< frames that an acknowledgement stands for
+    double roundTripSeconds{0};        //!< of a frame and its acknowledgement, without queues
+    double setupSeconds{0};            //!< before it is fast, see GetSetupSeconds of a transport
+};
+
+/// @ingroup allreduce
+/// A change of what is believed, large enough to matter.
+struct BeliefChange
+{
+    double seconds{0};      //!< when
+    DirectedLinkId link{0}; //!< of which link
+    uint64_t oldBps{0};     //!< believed before
+    uint64_t newBps{0};     //!< believed since
+};
+
+/**
+ * @ingroup allreduce
+ *
+ * @brief Estimates the rate of every directed link from how fast flows get on.
+ *
+ * Each link has a score: how many frames less than they should have the flows over it got, beyond a
+ * share that noise may take. Flows that are as fast as their senders lower it. The links of a slow
+ * flow's path with the highest score are blamed once it is high enough: they are believed to be as
+ * fast as what they carry, all flows together. A link that carries more than believed is believed
+ * to be faster at once. Knows nothing of the simulator: all times are seconds on any one clock.
+ */
+class RateBeliefs
+{
+  public:
+    /**
+     * @param topology the network as announced
+     * @param settings how quickly to believe and to forget
+     */
+    explicit RateBeliefs(const Topology& topology, const RateBeliefsSettings& settings = {});
+
+    /**
+     * A sender begins.
+     *
+     * @param flow what it sends; a flow of this name must not be under way
+     * @param seconds the time
+     */
+    void BeginFlow(const ObservedFlow& flow, double seconds);
+
+    /**
+     * A look at a flow. Looks should be several times as frequent as 16 frames take.
+     *
+     * @param id a flow; nothing happens if it is not under way
+     * @param ackedBytes how many of its bytes, without headers, are known to have arrived
+     * @param seconds the time
+     */
+    void Progress(TransferId id, uint64_t ackedBytes, double seconds);
+
+    /**
+     * All of a flow has arrived.
+     *
+     * @param id a flow; nothing happens if it is not under way
+     * @param bytes all of its bytes
+     * @param seconds the time
+     */
+    void EndFlow(TransferId id, uint64_t bytes, double seconds);
+
+    /**
+     * A flow is given up; nothing follows from that.
+     *
+     * @param id a flow; nothing happens if it is not under way
+     * @param seconds the time
+     */
+    void AbortFlow(TransferId id, double seconds);
+
+    /**
+     * Believe less in what has not been seen for long. To be called before what is believed is
+     * looked at.
+     *
+     * @param seconds the time
+     */
+    void Forget(double seconds);
+
+    /// @return by directed link: the announced rate, or a lower one if there is evidence for it
+    const std::vector<uint64_t>& GetBelievedBps() const;
+
+    /// @return by directed link: the announced rate
+    const std::vector<uint64_t>& GetAnnouncedBps() const;
+
+    /// @return how many changes mattered so far
+    uint64_t GetVersion() const;
+
+    /// @return the changes that mattered since the last call, in order of time
+    std::vector<BeliefChange> TakeChanges();
+
+    /**
+     * @param link a directed link
+     * @return when flows last showed something about it; less than 0: never
+     */
+    double GetEvidenceSeconds(DirectedLinkId link) const;
+
+    /**
+     * @param link a directed link
+     * @return whether it is believed slow, but another link could be to blame instead
+     */
+    bool IsDoubtful(DirectedLinkId link) const;
+
+  private:
+    /// Most links that share blame by name; if there are more, doubt stays.
+    static constexpr uint32_t MOST_PARTNERS = 7;
+
+    /// What is known of a directed link.
+    struct LinkState
+    {
+        double announced{0};   //!< bit/s
+        double believed{0};    //!< bit/s
+        double told{0};        //!< bit/s, in the last change that mattered
+        double high{0};        //!< sum of the flows' rates, at most
+        double low{0};         //!< sum of the flows' rates, at least
+        double score{0};       //!< frames that flows over it lack
+        double pending{0};     //!< to be added to that by windows that are not over
+        double confirmed{0};   //!< when it was last seen to be as slow as believed
+        double evidence{-1};   //!< when it was last used
+        double left{-1};       //!< when a flow over it ended
+        bool isRough{false};   //!< believed is a first guess, and too high rather than too low
+        uint32_t nPartners{0}; //!< links that share the blame
+        std::array<DirectedLinkId, MOST_PARTNERS> partners{}; //!< the first of them
+    };
+
+    /// A flow under way.
+    struct Flow
+    {
+        std::vector<DirectedLinkId> links; //!< of its path
+        double pace{0};                    //!< bit/s
+        double wireBits{0};                //!< for each byte of data
+        double frameBits{0};               //!< of a full frame
+        double ackBits{0};                 //!< may have arrived without the sender's knowing
+        double roundTrip{0};               //!< seconds
+        double begin{0};                   //!< of the window, at the latest
+        double earliestBegin{0};           //!< of the window, at the earliest
+        double lastLook{0};                //!< time
+        uint64_t firstAcked{0};            //!< bytes at the beginning of the window
+        uint64_t acked{0};                 //!< bytes
+        double high{0};                    //!< its rate, at most
+        double low{0};                     //!< its rate, at least
+        double lack{0};                    //!< frames in the score of its links
+    };
+
+    /// What a look at a flow shows of its window.
+    struct Sight
+    {
+        double seconds{0};     //!< the time
+        double bits{0};        //!< that arrived in the window, on the wire
+        double least{0};       //!< bit/s that it has
+        double mean{0};        //!< bit/s that it seems to have
+        double most{0};        //!< bit/s that it can have
+        bool isAdvance{false}; //!< there is news
+        bool isEnd{false};     //!< all has arrived
+    };
+
+    void Look(Flow& flow, uint64_t acked, double seconds, bool isEnd);
+    static Sight MakeSight(const Flow& flow, double seconds, bool isAdvance, bool isEnd);
+    /// @return frames that a flow lacks in its window, if it should get some bit/s
+    static double FindLack(const Flow& flow, const Sight& sight, double share);
+    static bool IsWindowFull(const Flow& flow, const Sight& sight);
+    /// @return bit/s that the links of a flow leave for it, as they are believed to be
+    double FindShare(const Flow& flow) const;
+    void SetRate(Flow& flow, double low, double high);
+    void SetLack(Flow& flow, double lack);
+    /// Begin anew with what has arrived by now.
+    void BeginWindow(Flow& flow, double seconds);
+    /// Begin anew if the window is from a time in which others took of a slow link.
+    void SkipShared(Flow& flow);
+    void CloseWindow(Flow& flow, const Sight& sight);
+    /// Links that a flow keeps as busy as believed are as slow as believed.
+    void Confirm(const Flow& flow, double seconds);
+    /// Links that carry more than believed are faster.
+    void Refute(const Flow& flow, double seconds);
+    /// First guesses come down to what is seen.
+    void Refine(const Flow& flow, double seconds);
+    /// Find links to blame for what a flow lacks. @return whether there were any
+    bool Blame(const Flow& flow, double seconds);
+    /// The blame of a link was wrong.
+    void Clear(DirectedLinkId id, double score, double seconds);
+    void DropPartner(DirectedLinkId id, DirectedLinkId partner);
+    void Believe(DirectedLinkId id, double bps, double seconds);
+    void Remove(TransferId id, double seconds);
+
+    RateBeliefsSettings m_settings;               //!< how quickly to believe and to forget
+    std::vector<LinkState> m_links;               //!< by directed link
+    std::unordered_map<TransferId, Flow> m_flows; //!< under way
+    std::vector<uint64_t> m_announcedBps;         //!< by directed link
+    std::vector<uint64_t> m_believedBps;          //!< by directed link
+    std::vector<BeliefChange> m_changes;          //!< not taken yet
+    uint64_t m_version{0};                        //!< see GetVersion
+};
+
+} // namespace ns3::allreduce
+
+#endif /* ALLREDUCE_RATE_BELIEFS_H */
