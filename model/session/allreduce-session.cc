@@ -307,7 +307,7 @@ AllReduceSession::BeginAllReduce()
     {
         m_bytes = m_sequence[m_durations.size()];
     }
-    const std::string obstacle = m_network->IsDistributed() ? DescribeObstacle() : "";
+    const std::string obstacle = DescribeObstacle();
     if (!obstacle.empty())
     {
         Fail(obstacle);
@@ -329,6 +329,20 @@ AllReduceSession::BeginAllReduce()
 std::string
 AllReduceSession::DescribeObstacle() const
 {
+    if (m_adapt == LIVE && m_sync == BARRIER)
+    {
+        return "Adapt Live has no rounds, expected Sync Dependency";
+    }
+    return m_network->IsDistributed() ? DescribeObstacleToRanks() : "";
+}
+
+std::string
+AllReduceSession::DescribeObstacleToRanks() const
+{
+    if (m_adapt != NO_ADAPTATION)
+    {
+        return "several ranks: expected Adapt None, because no rank sees all flows";
+    }
     if (m_control != PACKETS || m_sync != BARRIER)
     {
         return "several ranks: expected Control Packets and Sync Barrier, because no rank sees all "

@@ -250,8 +250,10 @@ class AllReduceSession : public Object
     void BeginFirst();
     void NotifyLateReady(NodeId server);
     void BeginAllReduce();
-    /// @return why several ranks cannot run this; "" if they can
+    /// @return why this cannot be run; "" if it can
     std::string DescribeObstacle() const;
+    /// @return why several ranks cannot run this; "" if they can
+    std::string DescribeObstacleToRanks() const;
     void NotifyDone(Time duration);
     void End();
     void Fail(const std::string& reason);
