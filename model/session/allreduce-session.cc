@@ -128,6 +128,11 @@ AllReduceSession::AddTraceSources(TypeId tid)
                         "What is left was planned anew: from which round on, and by whom.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_replanned),
                         "ns3::allreduce::AllReduceSession::ReplannedTracedCallback")
+        .AddTraceSource("RateBelieved",
+                        "With Adapt: flows show that a link is slower or faster than it was "
+                        "believed to be: the directed link, its rate before and now, in bit/s.",
+                        MakeTraceSourceAccessor(&AllReduceSession::m_rateBelieved),
+                        "ns3::allreduce::AllReduceSession::RateBelievedTracedCallback")
         .AddTraceSource("Done",
                         "An AllReduce is done; how long it took.",
                         MakeTraceSourceAccessor(&AllReduceSession::m_done),
@@ -164,6 +169,9 @@ AllReduceSession::Setup(Ptr<AllReduceNetwork> network,
     };
     owner.replanned = [this](uint32_t first, const std::string& planner) {
         m_replanned(first, planner);
+    };
+    owner.believed = [this](const BeliefChange& change) {
+        m_rateBelieved(change.link, change.oldBps, change.newBps);
     };
     owner.done = [this](Time duration) { NotifyDone(duration); };
     owner.failed = [this](const std::string& reason) { NotifyFailed(reason); };

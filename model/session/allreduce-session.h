@@ -116,6 +116,15 @@ class AllReduceSession : public Object
     typedef void (*ReplannedTracedCallback)(uint32_t first, const std::string& planner);
 
     /**
+     * Signature of the trace source RateBelieved.
+     *
+     * @param link one direction of a link
+     * @param before the rate that it was believed to have, in bit/s
+     * @param now the rate that it is believed to have now
+     */
+    typedef void (*RateBelievedTracedCallback)(DirectedLinkId link, uint64_t before, uint64_t now);
+
+    /**
      * Signature of the trace source Failed.
      *
      * @param reason why
@@ -293,6 +302,8 @@ class AllReduceSession : public Object
 
     /// What is left has a new plan.
     TracedCallback<uint32_t, const std::string&> m_replanned;
+    /// Trace source RateBelieved: a link seems to be slower or faster than before.
+    TracedCallback<DirectedLinkId, uint64_t, uint64_t> m_rateBelieved;
     /// Rounds are about to begin.
     TracedCallback<uint32_t, const std::vector<WorkloadList>&> m_handedOut;
 };

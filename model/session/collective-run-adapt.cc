@@ -10,6 +10,7 @@
 
 #include "collective-run.h"
 
+#include "ns3/allreduce-error.h"
 #include "ns3/crawling-transfer.h"
 #include "ns3/link-capacities.h"
 #include "ns3/log.h"
@@ -197,8 +198,8 @@ CollectiveRun::BeginBeliefs()
     if (!m_beliefs)
     {
         RateBeliefsSettings settings;
-        settings.memorySeconds = std::max(settings.memorySeconds,
-                                          MEMORY_CHUNKS * m_chunkTime.GetSeconds());
+        settings.memorySeconds =
+            std::max(settings.memorySeconds, MEMORY_CHUNKS * m_chunkTime.GetSeconds());
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();
@@ -216,12 +217,9 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
     observed.links = flow.links;
     observed.paceBps = paceBps;
     observed.format = m_transport->GetFrameFormat(flow.links.size(), m_network->GetMtu());
-    UintegerValue ackEvery(2); // as TCP's delayed acknowledgements
-    m_transport->GetAttributeFailSafe("AckEvery", ackEvery);
-    observed.ackFrames = ackEvery.Get();
     const PathTiming timing =
         ComputePathTiming(GetAnnounced(), path, observed.format.GetFrameBits());
-    observed.roundTripSeconds = timing.frame + 2 * timing.propagation;
+    observed.roundTripSeconds = timing.frame + timing.propagation;
     observed.setupSeconds = m_transport->GetSetupSeconds(GetAnnounced(),
                                                          m_network->GetMtu(),
                                                          {path, flow.watched.bytes, paceBps});
@@ -246,8 +244,20 @@ CollectiveRun::LookAtFlows()
 void
 CollectiveRun::UseBeliefs()
 {
-    if (!m_beliefs || m_beliefs->GetVersion() == m_usedVersion || m_isHalted ||
-        !m_nextRounds.empty() || Simulator::Now() < m_lastUse + m_chunkTime)
+    if (!m_beliefs)
+    {
+        return;
+    }
+    for (const BeliefChange& change : m_beliefs->TakeChanges())
+    {
+        NS_LOG_INFO("link " << FormatPath({GetAnnounced().GetSource(change.link),
+                                           GetAnnounced().GetTarget(change.link)})
+                            << " is believed to have " << change.newBps << " bit/s, before "
+                            << change.oldBps);
+        m_owner.believed(change);
+    }
+    if (m_beliefs->GetVersion() == m_usedVersion || m_isHalted || !m_nextRounds.empty() ||
+        Simulator::Now() < m_lastUse + m_chunkTime)
     {
         return;
     }

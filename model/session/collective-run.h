@@ -68,7 +68,8 @@ class CollectiveRun
         std::function<void(uint32_t, const std::vector<WorkloadList>&)>
             handedOut; //!< rounds are about to begin: the number of the first, and the rounds
         std::function<void(uint32_t, const std::string&)>
-            replanned;                  //!< from which round on, and by whom
+            replanned;                                     //!< from which round on, and by whom
+        std::function<void(const BeliefChange&)> believed; //!< what is believed of a link
         std::function<void(Time)> done; //!< the collective is over; how long it took
         std::function<void(const std::string&)> failed; //!< and why
         std::function<void()> stopped;                  //!< see Stop
@@ -242,9 +243,9 @@ class CollectiveRun
     Settings m_settings;                                      //!< of the present collective
 
     // Who decides what happens next
-    RoundProver m_prover;                     //!< gives the rounds
-    std::unique_ptr<RankCoordinator> m_ranks; //!< knows of other processes, if there are any
-    ControlPlane m_control;                   //!< grants, tokens and releases
+    RoundProver m_prover;                         //!< gives the rounds
+    std::unique_ptr<RankCoordinator> m_ranks;     //!< knows of other processes, if there are any
+    ControlPlane m_control;                       //!< grants, tokens and releases
     std::unique_ptr<WorkloadDispatcher> m_rounds; //!< the rounds under way
     std::unique_ptr<LiveDispatcher> m_live;       //!< if transfers are chosen one by one
     Dispatcher* m_dispatcher{nullptr};            //!< the one of the two that is used

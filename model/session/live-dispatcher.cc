@@ -274,7 +274,8 @@ LiveDispatcher::TakeLinks(Entry& entry)
                       " has no rate left");
         }
         rate = std::min(rate, m_freeBps[link]);
-        pace = std::min(pace, m_announcedBps[link] - std::min(m_announcedBps[link], m_pacedBps[link]));
+        pace =
+            std::min(pace, m_announcedBps[link] - std::min(m_announcedBps[link], m_pacedBps[link]));
     }
     entry.rateBps = rate;
     entry.paceBps = std::max({pace, rate, uint64_t{1}});

@@ -134,30 +134,30 @@ class LiveDispatcher : public Dispatcher
     void TakeLinks(Entry& entry);
     void NotifyScheduler();
 
-    const Topology& m_topology;               //!< as announced
-    Ptr<AllReduceScheduler> m_scheduler;      //!< whom to ask
-    const AllReduceState& m_state;            //!< how far the collective has come
-    const uint64_t m_chunkBytes;              //!< size of a chunk
-    Time m_roundLength;                       //!< of rounds for traces and pages
-    Time m_begin;                             //!< when the collective began
-    Time m_lastRoundBegin;                    //!< when the last round began
-    std::vector<WorkloadList> m_plan;         //!< see Begin
-    std::vector<uint64_t> m_announcedBps;     //!< by directed link
-    std::vector<uint64_t> m_seemingBps;       //!< by directed link: see SetBelieved
-    std::vector<uint64_t> m_believedBps;      //!< by directed link: see LiveView
-    std::vector<uint64_t> m_freeBps;          //!< by directed link: see LiveView
-    std::vector<double> m_taken;              //!< by directed link: share of its rate
-    std::vector<uint64_t> m_pacedBps;         //!< by directed link: what is sent over it
-    std::vector<bool> m_isReady;              //!< by server
-    std::deque<Entry> m_entries;              //!< by index
-    std::vector<RoundCount> m_counts;         //!< by round
-    std::deque<DirectedLinkId> m_ask;         //!< ports to ask about
-    std::vector<bool> m_isToAsk;              //!< by directed link: it is among them
-    std::vector<uint32_t> m_completable;      //!< what CompleteNext is to return
-    std::vector<uint32_t> m_arrived;          //!< complete, and the scheduler is to be told
-    bool m_isSurprised{false};                //!< the scheduler is to begin anew
-    bool m_isHalted{true};                    //!< nothing more begins
-    uint32_t m_nSurprises{0};                 //!< see GetNSurprises
+    const Topology& m_topology;           //!< as announced
+    Ptr<AllReduceScheduler> m_scheduler;  //!< whom to ask
+    const AllReduceState& m_state;        //!< how far the collective has come
+    const uint64_t m_chunkBytes;          //!< size of a chunk
+    Time m_roundLength;                   //!< of rounds for traces and pages
+    Time m_begin;                         //!< when the collective began
+    Time m_lastRoundBegin;                //!< when the last round began
+    std::vector<WorkloadList> m_plan;     //!< see Begin
+    std::vector<uint64_t> m_announcedBps; //!< by directed link
+    std::vector<uint64_t> m_seemingBps;   //!< by directed link: see SetBelieved
+    std::vector<uint64_t> m_believedBps;  //!< by directed link: see LiveView
+    std::vector<uint64_t> m_freeBps;      //!< by directed link: see LiveView
+    std::vector<double> m_taken;          //!< by directed link: share of its rate
+    std::vector<uint64_t> m_pacedBps;     //!< by directed link: what is sent over it
+    std::vector<bool> m_isReady;          //!< by server
+    std::deque<Entry> m_entries;          //!< by index
+    std::vector<RoundCount> m_counts;     //!< by round
+    std::deque<DirectedLinkId> m_ask;     //!< ports to ask about
+    std::vector<bool> m_isToAsk;          //!< by directed link: it is among them
+    std::vector<uint32_t> m_completable;  //!< what CompleteNext is to return
+    std::vector<uint32_t> m_arrived;      //!< complete, and the scheduler is to be told
+    bool m_isSurprised{false};            //!< the scheduler is to begin anew
+    bool m_isHalted{true};                //!< nothing more begins
+    uint32_t m_nSurprises{0};             //!< see GetNSurprises
 };
 
 } // namespace ns3::allreduce

@@ -23,6 +23,8 @@ constexpr double REFUTING_FACTOR = 1.15;
 constexpr double CLEARING_FACTOR = 1.3;
 /// Frames in a window that is long enough to tell a rate.
 constexpr double WINDOW_FRAMES = 16;
+/// Frames of flows that were given up may be in queues: so much is waited for the first of another.
+constexpr double SILENT_FRAMES = 64;
 /// Round trips in a window that is long enough.
 constexpr double WINDOW_TRIPS = 2;
 /// Links that flows over them have made lack so many frames are blamed.
@@ -124,6 +126,10 @@ RateBeliefs::Remove(TransferId id, double seconds)
 void
 RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
 {
+    if (IsBeforeFirst(flow, acked, seconds))
+    {
+        return;
+    }
     SkipShared(flow);
     const bool isAdvance = acked > flow.acked || isEnd;
     flow.acked = std::max(flow.acked, acked);
@@ -150,6 +156,23 @@ RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
         }
     }
     flow.lastLook = seconds;
+}
+
+bool
+RateBeliefs::IsBeforeFirst(Flow& flow, uint64_t acked, double seconds)
+{
+    const double patience = SILENT_FRAMES * flow.frameBits / std::max(FindShare(flow), 1.0);
+    if (flow.acked > 0 || (acked == 0 && seconds > flow.begin + patience))
+    {
+        return false;
+    }
+    if (acked > 0)
+    {
+        flow.acked = acked;
+        flow.lastLook = seconds;
+        BeginWindow(flow, std::max(flow.begin, seconds));
+    }
+    return true;
 }
 
 RateBeliefs::Sight

@@ -189,6 +189,8 @@ class RateBeliefs
     };
 
     void Look(Flow& flow, uint64_t acked, double seconds, bool isEnd);
+    /// @return whether nothing of a flow has arrived before this look, and that is no news
+    bool IsBeforeFirst(Flow& flow, uint64_t acked, double seconds);
     static Sight MakeSight(const Flow& flow, double seconds, bool isAdvance, bool isEnd);
     /// @return frames that a flow lacks in its window, if it should get some bit/s
     static double FindLack(const Flow& flow, const Sight& sight, double share);

@@ -449,6 +449,18 @@ DatagramTransport::Close()
     m_ended.clear();
 }
 
+uint64_t
+DatagramTransport::GetBytesAcked(TransferId id) const
+{
+    const auto place = m_flows.find(id);
+    if (place == m_flows.end())
+    {
+        return 0;
+    }
+    const Flow& flow = *place->second;
+    return std::min(flow.transfer.bytes, uint64_t{flow.nArrived} * flow.format.payload);
+}
+
 std::string
 DatagramTransport::DescribeProgress(TransferId id) const
 {

@@ -141,6 +141,17 @@ class TcpTransport : public AllReduceTransport
         m_paths.clear();
     }
 
+    uint64_t GetBytesAcked(TransferId id) const override
+    {
+        const auto path = m_paths.find(id);
+        if (path == m_paths.end())
+        {
+            return 0;
+        }
+        const auto connection = m_connections.find(path->second);
+        return connection == m_connections.end() ? 0 : connection->second->GetBytesAcked(id);
+    }
+
     std::string DescribeProgress(TransferId id) const override
     {
         const auto connection = m_connections.find(m_paths.at(id));
