@@ -15,6 +15,18 @@
 namespace ns3::allreduce
 {
 
+/// @ingroup allreduce
+/// A transfer that was chosen and has not arrived.
+struct TransferUnderWay
+{
+    ChunkId chunk{0};                        //!< the chunk that moves
+    WorkloadKind kind{WorkloadKind::REDUCE}; //!< merged or copied at the target
+    NodeId source{0};                        //!< the sending server
+    NodeId target{0};                        //!< the receiving server
+    uint64_t rateBps{0};                     //!< that it was believed to get when it began
+    double beginSeconds{0};                  //!< when it began, since the collective began
+};
+
 /**
  * @ingroup allreduce
  *
@@ -32,6 +44,7 @@ struct LiveView
     const std::vector<uint64_t>& believedBps;
     /// By directed link: what of the believed rate nothing under way takes.
     const std::vector<uint64_t>& freeBps;
+    const std::vector<TransferUnderWay>& underWay; //!< in no order
     uint64_t chunkBytes{0}; //!< size of a chunk
     double seconds{0};      //!< since the collective began
 };

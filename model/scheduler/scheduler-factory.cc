@@ -39,6 +39,7 @@ const ShortName SHORT_NAMES[] = {
     {"forest", "ns3::allreduce::ForestScheduler", ""},
     {"greedy", "ns3::allreduce::GreedyScheduler", ""},
     {"hrl", "ns3::allreduce::HrlScheduler", ""},
+    {"live", "ns3::allreduce::LiveScheduler", ""},
 };
 
 /// @return the short names given by RegisterScheduler; a function, as they are given before main

@@ -22,6 +22,8 @@ namespace
 
 /// A port is asked about if so much of its rate is left: less would only crawl.
 constexpr double LEAST_SHARE_LEFT = 0.05;
+/// What is sent faster than this times what it is believed to get waits in queues.
+constexpr double SLOW_FACTOR = 1.25;
 
 } // namespace
 
@@ -64,6 +66,8 @@ void
 LiveDispatcher::Clear()
 {
     m_entries.clear();
+    m_underWay.clear();
+    m_underWayIndices.clear();
     m_counts.clear();
     m_completable.clear();
     m_arrived.clear();
@@ -94,6 +98,7 @@ LiveDispatcher::GetView() const
             m_announcedBps,
             m_believedBps,
             m_freeBps,
+            m_underWay,
             m_chunkBytes,
             (Simulator::Now() - m_begin).GetSeconds()};
 }
@@ -252,6 +257,15 @@ LiveDispatcher::Add(ChosenTransfer&& transfer)
     }
     entry.round = m_counts.size() - 1;
     entry.position = m_counts[entry.round].nBegun++;
+    entry.underWay = m_underWay.size();
+    const Workload workload = entry.transfer.GetWorkload();
+    m_underWay.push_back({workload.chunk,
+                          workload.kind,
+                          workload.GetSource(),
+                          workload.GetTarget(),
+                          entry.rateBps,
+                          (Simulator::Now() - m_begin).GetSeconds()});
+    m_underWayIndices.push_back(m_entries.size());
     m_entries.push_back(std::move(entry));
     NS_LOG_LOGIC(Describe(m_entries.back().transfer.GetWorkload()) << " begins");
     return m_entries.size() - 1;
@@ -292,6 +306,15 @@ void
 LiveDispatcher::FreePorts(uint32_t index)
 {
     Entry& entry = m_entries[index];
+    if (entry.paceBps < SLOW_FACTOR * entry.rateBps)
+    {
+        GiveBackLinks(entry);
+    }
+}
+
+void
+LiveDispatcher::GiveBackLinks(Entry& entry)
+{
     if (!entry.holdsPorts)
     {
         return;
@@ -318,7 +341,7 @@ LiveDispatcher::FreePorts(uint32_t index)
 void
 LiveDispatcher::NotifyArrived(uint32_t index)
 {
-    FreePorts(index);
+    GiveBackLinks(m_entries[index]);
     m_completable.push_back(index);
 }
 
@@ -331,7 +354,7 @@ LiveDispatcher::CompleteNext()
     }
     const uint32_t index = m_completable.back();
     m_completable.pop_back();
-    ++m_counts[m_entries[index].round].nCompleted;
+    EndTransfer(index);
     m_arrived.push_back(index);
     AskPortsOf(m_entries[index].transfer.path.back());
     return index;
@@ -340,9 +363,21 @@ LiveDispatcher::CompleteNext()
 void
 LiveDispatcher::Drop(uint32_t index)
 {
-    FreePorts(index);
-    ++m_counts[m_entries[index].round].nCompleted;
+    GiveBackLinks(m_entries[index]);
+    EndTransfer(index);
     m_isSurprised = true;
+}
+
+void
+LiveDispatcher::EndTransfer(uint32_t index)
+{
+    ++m_counts[m_entries[index].round].nCompleted;
+    const uint32_t place = m_entries[index].underWay;
+    m_underWay[place] = m_underWay.back();
+    m_underWayIndices[place] = m_underWayIndices.back();
+    m_entries[m_underWayIndices[place]].underWay = place;
+    m_underWay.pop_back();
+    m_underWayIndices.pop_back();
 }
 
 void

@@ -28,7 +28,8 @@ namespace ns3::allreduce
  * @brief Asks a scheduler what a port of a server does next, whenever the port has rate left.
  *
  * A transfer takes what its path has left of the believed rates. It is sent faster if links were
- * announced to be faster: else nobody would see that a link is not slow any more. Ports are asked
+ * announced to be faster: else nobody would see that a link is not slow any more. Then it keeps its
+ * links until it has arrived, since what has been sent waits in queues. Ports are asked
  * about when a transfer has left them, when data has arrived at their server, and all of them when
  * something has happened that no transfer brought about.
  *
@@ -113,6 +114,7 @@ class LiveDispatcher : public Dispatcher
         uint64_t paceBps{0};               //!< at which it is sent
         std::vector<double> taken;         //!< by link of its path: the share that it takes
         bool holdsPorts{true};             //!< has not sent everything
+        uint32_t underWay{0};              //!< index in the list of those under way
     };
 
     /// How far a round has come.
@@ -126,12 +128,16 @@ class LiveDispatcher : public Dispatcher
     bool IsLastRoundPast() const;
     void UpdateBelieved();
     void UpdateFree(DirectedLinkId link);
+    /// A transfer's links are free for others.
+    void GiveBackLinks(Entry& entry);
     void AskPort(DirectedLinkId port);
     void AskPortsOf(NodeId server);
     void AskAllPorts();
     bool HasRateLeft(DirectedLinkId port) const;
     uint32_t Add(ChosenTransfer&& transfer);
     void TakeLinks(Entry& entry);
+    /// It has arrived, or was aborted.
+    void EndTransfer(uint32_t index);
     void NotifyScheduler();
 
     const Topology& m_topology;           //!< as announced
@@ -150,6 +156,8 @@ class LiveDispatcher : public Dispatcher
     std::vector<uint64_t> m_pacedBps;     //!< by directed link: what is sent over it
     std::vector<bool> m_isReady;          //!< by server
     std::deque<Entry> m_entries;          //!< by index
+    std::vector<TransferUnderWay> m_underWay;   //!< see LiveView
+    std::vector<uint32_t> m_underWayIndices;    //!< of these, in the same order
     std::vector<RoundCount> m_counts;     //!< by round
     std::deque<DirectedLinkId> m_ask;     //!< ports to ask about
     std::vector<bool> m_isToAsk;          //!< by directed link: it is among them

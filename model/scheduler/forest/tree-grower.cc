@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace ns3::allreduce
@@ -24,6 +25,9 @@ constexpr double DEPTH_PRICE = 0.3;
 constexpr double LINKS_OF_AN_EDGE = 2;
 /// A search for trees serves until paths are dearer than its first one by this factor.
 constexpr double PATIENCE = 2;
+/// Where rates change, links that have got more to carry than this beyond others are as dear as
+/// links can be: others must still be told apart.
+constexpr double MOST_ABOVE_MIDDLE = 20;
 /// Prices below this are as good as nothing.
 constexpr double LEAST_PRICE = 1e-9;
 
@@ -42,6 +46,10 @@ TreeGrower::TreeGrower(const Topology& topology, PathTable& paths)
       m_best(topology.GetNNodes()),
       m_last(topology.GetNNodes())
 {
+    for (DirectedLinkId link = 0; link < topology.GetNDirectedLinks(); ++link)
+    {
+        m_capacities.push_back(topology.GetLinkOf(link).capacity);
+    }
     for (const Link& link : topology.GetLinks())
     {
         m_edgePrice += LINKS_OF_AN_EDGE / link.capacity / topology.GetNLinks();
@@ -67,11 +75,17 @@ TreeGrower::SetUse(bool isReduced, bool isBroadcast)
 }
 
 void
+TreeGrower::SetCapacities(std::vector<double> capacities)
+{
+    m_capacities = std::move(capacities);
+    m_leavesOut = true;
+}
+
+void
 TreeGrower::Grow(const std::vector<NodeId>& roots, PathId* toParent)
 {
     Begin(roots);
-    double price = 0;
-    uint32_t nEdges = 0;
+    m_edgePrices.clear();
     uint32_t nLeft = std::count(m_isMember.begin(), m_isMember.end(), true);
     for (const NodeId root : roots)
     {
@@ -79,9 +93,36 @@ TreeGrower::Grow(const std::vector<NodeId>& roots, PathId* toParent)
     }
     for (; nLeft > 0; --nLeft)
     {
-        price += JoinOverRelays(FindNextServer(roots.front()), toParent, nEdges);
+        const std::optional<NodeId> server = FindNextServer();
+        if (!server && m_leavesOut)
+        {
+            break;
+        }
+        if (!server)
+        {
+            FailUnreachable(roots.front());
+        }
+        JoinOverRelays(*server, toParent);
     }
-    m_edgePrice = nEdges > 0 ? price / nEdges : m_edgePrice;
+    UpdateEdgePrice();
+}
+
+void
+TreeGrower::UpdateEdgePrice()
+{
+    if (m_edgePrices.empty())
+    {
+        return;
+    }
+    if (m_leavesOut) // Those of servers with slow links only say nothing of others.
+    {
+        const auto middle = m_edgePrices.begin() + m_edgePrices.size() / 2;
+        std::nth_element(m_edgePrices.begin(), middle, m_edgePrices.end());
+        m_edgePrice = *middle;
+        return;
+    }
+    m_edgePrice =
+        std::accumulate(m_edgePrices.begin(), m_edgePrices.end(), 0.0) / m_edgePrices.size();
 }
 
 double
@@ -98,7 +139,7 @@ TreeGrower::GetLoad() const
 void
 TreeGrower::Load(DirectedLinkId link)
 {
-    const double factor = std::exp(STEEPNESS / GetCapacity(link));
+    const double factor = std::exp(STEEPNESS / m_capacities[link]);
     const auto load = [&](DirectedLinkId loaded) {
         m_prices[loaded] *= factor;
         ++m_nTrees[loaded];
@@ -116,11 +157,13 @@ TreeGrower::Load(DirectedLinkId link)
 void
 TreeGrower::Begin(const std::vector<NodeId>& roots)
 {
-    const double most = GetLoad();
+    const double most = FindMostLoad();
     for (DirectedLinkId link = 0; link < m_prices.size(); ++link)
     {
-        const double price = std::exp(STEEPNESS * (GetLoad(link) - most));
-        m_prices[link] = std::max(LEAST_PRICE, price) / GetCapacity(link);
+        const double price = std::exp(STEEPNESS * (std::min(GetLoad(link), most) - most));
+        m_prices[link] = m_capacities[link] > 0
+                             ? std::max(LEAST_PRICE, price) / m_capacities[link]
+                             : HUGE_VAL;
     }
     std::fill(m_isJoined.begin(), m_isJoined.end(), false);
     for (const NodeId root : roots)
@@ -129,6 +172,24 @@ TreeGrower::Begin(const std::vector<NodeId>& roots)
         m_depth[root] = 0;
     }
     SearchAnew();
+}
+
+double
+TreeGrower::FindMostLoad() const
+{
+    const double most = GetLoad();
+    if (!m_leavesOut)
+    {
+        return most;
+    }
+    std::vector<double> loads(m_nTrees.size());
+    for (DirectedLinkId link = 0; link < loads.size(); ++link)
+    {
+        loads[link] = GetLoad(link);
+    }
+    const auto middle = loads.begin() + loads.size() / 2;
+    std::nth_element(loads.begin(), middle, loads.end());
+    return std::min(most, *middle + MOST_ABOVE_MIDDLE);
 }
 
 void
@@ -175,8 +236,8 @@ TreeGrower::Leave(NodeId node, double price)
     }
 }
 
-NodeId
-TreeGrower::FindNextServer(NodeId root)
+std::optional<NodeId>
+TreeGrower::FindNextServer()
 {
     std::optional<Visit> server = FindInSearch();
     if (!server)
@@ -186,15 +247,21 @@ TreeGrower::FindNextServer(NodeId root)
     }
     if (!server)
     {
-        NodeId apart = 0;
-        while (m_isJoined[apart] || !m_isMember[apart])
-        {
-            ++apart;
-        }
-        FailInput("server ", apart, " cannot reach server ", root);
+        return std::nullopt;
     }
     m_mostPrice = std::min(m_mostPrice, server->price * PATIENCE);
     return server->node;
+}
+
+void
+TreeGrower::FailUnreachable(NodeId root) const
+{
+    NodeId apart = 0;
+    while (m_isJoined[apart] || !m_isMember[apart])
+    {
+        ++apart;
+    }
+    FailInput("server ", apart, " cannot reach server ", root);
 }
 
 std::optional<TreeGrower::Visit>
@@ -247,8 +314,8 @@ TreeGrower::GetPresentPrice(NodeId server) const
     return price + GetDepthPrice(node);
 }
 
-double
-TreeGrower::JoinOverRelays(NodeId server, PathId* toParent, uint32_t& nEdges)
+void
+TreeGrower::JoinOverRelays(NodeId server, PathId* toParent)
 {
     std::vector<NodeId> joining{server};
     for (NodeId node = server; !m_topology.IsServer(node) || !m_isJoined[node];
@@ -259,13 +326,11 @@ TreeGrower::JoinOverRelays(NodeId server, PathId* toParent, uint32_t& nEdges)
             joining.push_back(node);
         }
     }
-    double price = 0;
-    for (; !joining.empty(); joining.pop_back(), ++nEdges)
+    for (; !joining.empty(); joining.pop_back())
     {
-        price += Join(joining.back(), toParent);
+        m_edgePrices.push_back(Join(joining.back(), toParent));
         LeaveServer(joining.back());
     }
-    return price;
 }
 
 double

@@ -37,6 +37,26 @@ class TreeGrower
     void SetUse(bool isReduced, bool isBroadcast);
 
     /**
+     * From now on links have other capacities than the network says.
+     *
+     * @param capacities by directed link; 0: trees do not pass it, and servers that cannot be
+     * reached without are left out
+     */
+    void SetCapacities(std::vector<double> capacities);
+
+    /// A link has to carry something of a tree that was not grown here. @param link the link
+    void AddLoad(DirectedLinkId link)
+    {
+        ++m_nTrees[link];
+    }
+
+    /// A link need not carry something of a tree any more. @param link the directed link
+    void Unload(DirectedLinkId link)
+    {
+        --m_nTrees[link];
+    }
+
+    /**
      * Grow a tree, or one from each of several servers that hold the same sum.
      *
      * @param roots where it begins
@@ -61,14 +81,9 @@ class TreeGrower
         }
     };
 
-    double GetCapacity(DirectedLinkId link) const
-    {
-        return m_topology.GetLinkOf(link).capacity;
-    }
-
     double GetLoad(DirectedLinkId link) const
     {
-        return m_nTrees[link] / GetCapacity(link);
+        return m_capacities[link] > 0 ? m_nTrees[link] / m_capacities[link] : 0;
     }
 
     /// @return what it costs to grow over a link @param link away from the root
@@ -84,6 +99,9 @@ class TreeGrower
     /// A tree grows over a link. @param link away from the root
     void Load(DirectedLinkId link);
     void Begin(const std::vector<NodeId>& roots);
+    /// @return the load of the dearest links
+    double FindMostLoad() const;
+    void UpdateEdgePrice();
     /// Search from all servers of the tree, with the prices of the moment.
     void SearchAnew();
     /// @return what it costs to grow from a server of the tree
@@ -95,10 +113,11 @@ class TreeGrower
      * Prices rise while the tree grows, but a search serves for many servers: paths that have
      * become much dearer than the first one are left to the next search.
      *
-     * @param root named if there is none
-     * @return the server that is cheapest to join
+     * @return the server that is cheapest to join, if there is one
      */
-    NodeId FindNextServer(NodeId root);
+    std::optional<NodeId> FindNextServer();
+    /// No path leads to some server. @param root where the tree begins
+    [[noreturn]] void FailUnreachable(NodeId root) const;
     /// @return the server that is cheapest to join by the present search, if it still serves
     std::optional<Visit> FindInSearch();
     /// Go on from a server that is not to be joined, if it may relay.
@@ -106,21 +125,22 @@ class TreeGrower
     /// @return what it costs to join a server over the path that was found, at present prices
     double GetPresentPrice(NodeId server) const;
     /// Join a server, and first those over which the path leads that was found.
-    /// @param [in,out] nEdges counts how many are joined
-    /// @return the price of the path
-    double JoinOverRelays(NodeId server, PathId* toParent, uint32_t& nEdges);
+    void JoinOverRelays(NodeId server, PathId* toParent);
     /// Join a server over the path that was found. @return the price of the path
     double Join(NodeId server, PathId* toParent);
 
     const Topology& m_topology;
     const uint32_t m_nServers;
     PathTable& m_paths;                  //!< the edges of all trees
+    std::vector<double> m_capacities;    //!< by directed link
+    bool m_leavesOut{false};             //!< servers that cannot be reached
     std::vector<uint32_t> m_nTrees;      //!< by directed link: how often trees pass it
     std::vector<double> m_prices;        //!< by directed link
     bool m_isReduced{true};              //!< trees load links towards their root
     bool m_isBroadcast{true};            //!< trees load links away from it
     double m_mostPrice{0};               //!< for dearer paths a new search is made
-    double m_edgePrice{0};               //!< what an edge of a tree costs in the mean
+    double m_edgePrice{0};               //!< what an edge of a tree costs
+    std::vector<double> m_edgePrices;    //!< of the tree that is grown
     std::vector<uint32_t> m_depth;       //!< by server of the tree: edges to the root
     std::vector<bool> m_isMember;        //!< by server: to be joined
     std::vector<bool> m_mayRelay;        //!< by server: may be joined, too

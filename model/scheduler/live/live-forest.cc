@@ -1,0 +1,623 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "live-forest.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace ns3::allreduce
+{
+
+namespace
+{
+
+/// So many chunks for each server are reduced at a time.
+constexpr uint32_t WINDOW_OF_SERVER = 2;
+/// Rounds for each level of a tree (see ForestTimetable).
+constexpr double LAG_ROUNDS = 4;
+/// Rates that differ by this factor need other trees.
+constexpr double CHANGE_FACTOR = 1.25;
+
+} // namespace
+
+LiveForest::LiveForest(const LiveView& view)
+    : m_topology(view.state.GetTopology()),
+      m_nServers(m_topology.GetNServers()),
+      m_nChunks(view.state.GetNChunks()),
+      m_unitBps(FindUnitRate(view)),
+      m_paths(m_topology),
+      m_grower(m_topology, m_paths),
+      m_tasks(m_topology, m_paths, m_nChunks),
+      m_trees(m_nChunks),
+      m_nPending(std::size_t{m_nChunks} * m_nServers, 0),
+      m_nUp(m_nChunks, 0),
+      m_bps(view.announcedBps),
+      m_depth(m_nServers),
+      m_isSlower(m_bps.size(), false)
+{
+    double rates = 0;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        for (const Topology::Port& port : m_topology.GetPorts(server))
+        {
+            rates += m_bps[port.out] / m_unitBps;
+        }
+    }
+    const double roundsOfChunk = 2.0 * (m_nServers - 1) / rates;
+    m_lag = LAG_ROUNDS / roundsOfChunk;
+    OrderChunks(view.state.GetRoots());
+    SetCapacities();
+}
+
+double
+LiveForest::FindUnitRate(const LiveView& view)
+{
+    const Topology& topology = view.state.GetTopology();
+    std::vector<uint64_t> rates;
+    for (NodeId server = 0; server < topology.GetNServers(); ++server)
+    {
+        for (const Topology::Port& port : topology.GetPorts(server))
+        {
+            rates.push_back(view.announcedBps[port.out]);
+        }
+    }
+    const auto middle = rates.begin() + rates.size() / 2;
+    std::nth_element(rates.begin(), middle, rates.end());
+    return *middle;
+}
+
+/// All servers' first chunks come before anybody's second one.
+void
+LiveForest::OrderChunks(const std::vector<NodeId>& roots)
+{
+    std::vector<uint32_t> nBefore(m_nServers, 0);
+    std::vector<uint32_t> turn(roots.size());
+    std::transform(roots.begin(), roots.end(), turn.begin(), [&](NodeId root) {
+        return nBefore[root]++;
+    });
+    m_order.resize(m_nChunks);
+    std::iota(m_order.begin(), m_order.end(), 0);
+    std::sort(m_order.begin(), m_order.end(), [&](ChunkId x, ChunkId y) {
+        return std::make_tuple(turn[x], roots[x], x) < std::make_tuple(turn[y], roots[y], y);
+    });
+}
+
+void
+LiveForest::SetCapacities()
+{
+    std::vector<double> capacities(m_bps.size());
+    std::transform(m_bps.begin(), m_bps.end(), capacities.begin(), [this](uint64_t bps) {
+        return bps / m_unitBps;
+    });
+    m_grower.SetCapacities(std::move(capacities));
+}
+
+void
+LiveForest::Follow(const LiveView& view, RoundRange plan)
+{
+    m_followsPlan = AddPlan(plan);
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    {
+        if (m_followsPlan)
+        {
+            m_trees[chunk].hasBegun = true;
+            FindReady(view, chunk);
+        }
+        else
+        {
+            Uproot(chunk);
+        }
+    }
+}
+
+/// @return whether it is one of trees
+bool
+LiveForest::AddPlan(RoundRange plan)
+{
+    float urgency = 0;
+    for (const WorkloadList& round : plan)
+    {
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            const Workload workload = round.Get(i);
+            const bool isUp = workload.kind == WorkloadKind::REDUCE;
+            const LiveTasks::Id id = m_tasks.GetId(isUp ? UP : DOWN,
+                                                   workload.chunk,
+                                                   isUp ? workload.GetSource()
+                                                        : workload.GetTarget());
+            if (!workload.contributors.empty() ||
+                m_tasks.GetStatus(id) != LiveTasks::Status::NONE)
+            {
+                return false;
+            }
+            const PathId path = m_paths.Add(FindLinks(m_topology, workload.path));
+            for (const DirectedLinkId link : m_paths.GetLinks(path))
+            {
+                m_grower.AddLoad(link);
+            }
+            m_tasks.Add(id, path, urgency);
+        }
+        ++urgency;
+    }
+    return true;
+}
+
+void
+LiveForest::Update(const LiveView& view)
+{
+    FindAborted(view);
+    const bool hasChanged = UpdateRates(view);
+    if (hasChanged && m_followsPlan)
+    {
+        DropPlan();
+    }
+    for (const ChunkId chunk : m_order)
+    {
+        if (NeedsTrees(view, chunk))
+        {
+            Plant(view, chunk);
+        }
+    }
+    while (!m_followsPlan && BeginChunk(view))
+    {
+    }
+}
+
+void
+LiveForest::FindAborted(const LiveView& view)
+{
+    std::vector<LiveTasks::Id> present;
+    for (const TransferUnderWay& transfer : view.underWay)
+    {
+        const bool isUp = transfer.kind == WorkloadKind::REDUCE;
+        present.push_back(m_tasks.GetId(isUp ? UP : DOWN,
+                                        transfer.chunk,
+                                        isUp ? transfer.source : transfer.target));
+    }
+    std::sort(present.begin(), present.end());
+    for (const LiveTasks::Id id : std::exchange(m_underWay, present))
+    {
+        if (!std::binary_search(present.begin(), present.end(), id))
+        {
+            m_tasks.Remove(id);
+            m_trees[m_tasks.GetChunk(id)].hasLost = true;
+        }
+    }
+}
+
+/// @return whether rates are so different that trees should be, too
+bool
+LiveForest::UpdateRates(const LiveView& view)
+{
+    bool hasChanged = false;
+    m_hasNewLinks = false;
+    for (DirectedLinkId link = 0; link < m_bps.size(); ++link)
+    {
+        const uint64_t before = m_bps[link];
+        const uint64_t now = view.believedBps[link];
+        m_isSlower[link] = now * CHANGE_FACTOR < before;
+        m_hasNewLinks = m_hasNewLinks || (before == 0 && now > 0);
+        if (m_isSlower[link] || now > before * CHANGE_FACTOR)
+        {
+            m_bps[link] = now;
+            hasChanged = true;
+        }
+    }
+    if (hasChanged)
+    {
+        SetCapacities();
+    }
+    return hasChanged;
+}
+
+/// Chunks of which nothing has begun lose their trees, the others get new ones.
+void
+LiveForest::DropPlan()
+{
+    m_followsPlan = false;
+    for (const ChunkId chunk : m_order)
+    {
+        Trees& trees = m_trees[chunk];
+        Uproot(chunk);
+        m_nUp[chunk] = 0;
+        UpdateReducing(chunk);
+        trees.hasBegun = trees.nStarted > 0;
+        trees.hasLost = trees.hasBegun;
+        if (trees.hasBegun)
+        {
+            trees.position = m_nBegun++;
+        }
+    }
+}
+
+bool
+LiveForest::NeedsTrees(const LiveView& view, ChunkId chunk) const
+{
+    const Trees& trees = m_trees[chunk];
+    if (!trees.hasBegun || view.state.IsEverywhere(chunk))
+    {
+        return false;
+    }
+    if (trees.hasLost || (!trees.isWhole && m_hasNewLinks))
+    {
+        return true;
+    }
+    for (const uint32_t half : {UP, DOWN})
+    {
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            const LiveTasks::Id id = m_tasks.GetId(half, chunk, server);
+            if (!m_tasks.IsAhead(id))
+            {
+                continue;
+            }
+            for (const DirectedLinkId link : m_paths.GetLinks(m_tasks.GetPath(id)))
+            {
+                if (m_isSlower[link])
+                {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+bool
+LiveForest::BeginChunk(const LiveView& view)
+{
+    while (m_next < m_order.size() && m_trees[m_order[m_next]].hasBegun)
+    {
+        ++m_next;
+    }
+    if (m_next == m_order.size() || m_nReducing >= WINDOW_OF_SERVER * m_nServers)
+    {
+        return false;
+    }
+    const ChunkId chunk = m_order[m_next++];
+    m_trees[chunk].hasBegun = true;
+    m_trees[chunk].position = m_nBegun++;
+    Plant(view, chunk);
+    return true;
+}
+
+void
+LiveForest::Begin(LiveTasks::Id id)
+{
+    m_tasks.Begin(id);
+    for (const DirectedLinkId link : m_paths.GetLinks(m_tasks.GetPath(id)))
+    {
+        m_grower.Unload(link);
+    }
+    m_underWay.push_back(id);
+    ++m_trees[m_tasks.GetChunk(id)].nStarted;
+}
+
+void
+LiveForest::NotifyArrived(const LiveView& view, const Workload& transfer)
+{
+    const ChunkId chunk = transfer.chunk;
+    const NodeId target = transfer.GetTarget();
+    const bool isUp = transfer.kind == WorkloadKind::REDUCE;
+    const LiveTasks::Id id =
+        m_tasks.GetId(isUp ? UP : DOWN, chunk, isUp ? transfer.GetSource() : target);
+    m_tasks.Remove(id);
+    *std::find(m_underWay.begin(), m_underWay.end(), id) = m_underWay.back();
+    m_underWay.pop_back();
+    if (!isUp)
+    {
+        SetReadyDown(chunk, target);
+        return;
+    }
+    --m_nUp[chunk];
+    UpdateReducing(chunk);
+    const LiveTasks::Id next = m_tasks.GetId(UP, chunk, target);
+    if (--GetNPending(chunk, target) == 0 &&
+        m_tasks.GetStatus(next) == LiveTasks::Status::WAITING)
+    {
+        m_tasks.SetReady(next);
+    }
+    if (view.state.IsFinal(chunk))
+    {
+        SetReadyDown(chunk, target);
+    }
+}
+
+void
+LiveForest::Plant(const LiveView& view, ChunkId chunk)
+{
+    Uproot(chunk);
+    m_trees[chunk].hasLost = false;
+    m_trees[chunk].isWhole = true;
+    const NodeId hub = FindHub(view, chunk);
+    const AllReduceState& state = view.state;
+    const bool isUntouched = m_trees[chunk].nStarted == 0 && !state.IsFinal(chunk) &&
+                             state.GetCollective().IsOfAll() && hub == state.GetRoots()[chunk];
+    if (!isUntouched || !GrowWhole(chunk, hub))
+    {
+        GrowRemainder(view, chunk, hub);
+    }
+    FindReady(view, chunk);
+}
+
+void
+LiveForest::Uproot(ChunkId chunk)
+{
+    for (const uint32_t half : {UP, DOWN})
+    {
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            const LiveTasks::Id id = m_tasks.GetId(half, chunk, server);
+            if (m_tasks.IsAhead(id))
+            {
+                for (const DirectedLinkId link : m_paths.GetLinks(m_tasks.GetPath(id)))
+                {
+                    m_grower.Unload(link);
+                }
+                m_tasks.Remove(id);
+            }
+        }
+    }
+}
+
+/// @return whether all servers are joined
+bool
+LiveForest::GrowWhole(ChunkId chunk, NodeId hub)
+{
+    std::vector<NodeId> all(m_nServers);
+    std::iota(all.begin(), all.end(), 0);
+    m_grower.SetMembers(all, std::vector<bool>(m_nServers, true));
+    m_grower.SetUse(true, true);
+    Grow({hub});
+    AddTasks(chunk, UP);
+    AddTasks(chunk, DOWN);
+    const bool isWhole = std::count(m_toParent.begin(), m_toParent.end(), NO_PATH) == 1;
+    if (!isWhole)
+    {
+        Uproot(chunk);
+    }
+    return isWhole;
+}
+
+void
+LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
+{
+    const AllReduceState& state = view.state;
+    const NodeId root = state.GetRoots()[chunk];
+    const std::vector<bool> receivesPart = ListUnderWay(chunk, true);
+    const std::vector<bool> sendsPart = ListUnderWay(chunk, false);
+    std::vector<bool> mayRelay(m_nServers);
+    std::vector<NodeId> givers;
+    std::vector<NodeId> holders;
+    std::vector<NodeId> lacking;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        mayRelay[server] = state.MayHold(server, chunk) && !sendsPart[server];
+        const bool hasPart = state.GetPartials().Test(server, chunk) || receivesPart[server];
+        if (hasPart && server != root && !state.IsFinal(chunk))
+        {
+            givers.push_back(server);
+        }
+        if (state.GetExpected().Test(server, chunk) || server == root)
+        {
+            holders.push_back(server);
+        }
+        else if (state.IsReceiver(server, chunk))
+        {
+            lacking.push_back(server);
+        }
+    }
+    Trees& trees = m_trees[chunk];
+    if (!givers.empty())
+    {
+        m_grower.SetMembers(givers, mayRelay);
+        m_grower.SetUse(true, false);
+        Grow({hub});
+        AddTasks(chunk, UP);
+        trees.isWhole = hub == root && AreJoined(givers);
+    }
+    if (trees.isWhole && !lacking.empty())
+    {
+        mayRelay = std::vector<bool>(m_nServers);
+        for (NodeId server = 0; server < m_nServers; ++server)
+        {
+            mayRelay[server] = state.MayHold(server, chunk);
+        }
+        m_grower.SetMembers(lacking, std::move(mayRelay));
+        m_grower.SetUse(false, true);
+        Grow(holders);
+        AddTasks(chunk, DOWN);
+        trees.isWhole = AreJoined(lacking);
+    }
+}
+
+void
+LiveForest::Grow(const std::vector<NodeId>& roots)
+{
+    m_toParent.assign(m_nServers, NO_PATH);
+    m_grower.Grow(roots, m_toParent.data());
+    FindDepths();
+}
+
+/// @return whether the tree that was grown last joins some servers that are no roots of it
+bool
+LiveForest::AreJoined(const std::vector<NodeId>& servers) const
+{
+    return std::none_of(servers.begin(), servers.end(), [this](NodeId server) {
+        return m_toParent[server] == NO_PATH;
+    });
+}
+
+/// @return where partial sums are collected: at the root, unless nothing can be sent to it yet
+NodeId
+LiveForest::FindHub(const LiveView& view, ChunkId chunk) const
+{
+    const NodeId root = view.state.GetRoots()[chunk];
+    if (IsUsable(root) || view.state.IsFinal(chunk))
+    {
+        return root;
+    }
+    const std::vector<bool> sendsPart = ListUnderWay(chunk, false);
+    for (NodeId i = 1; i < m_nServers; ++i)
+    {
+        const NodeId server = (root + i) % m_nServers;
+        if (view.state.GetPartials().Test(server, chunk) && IsUsable(server) && !sendsPart[server])
+        {
+            return server;
+        }
+    }
+    return root;
+}
+
+bool
+LiveForest::IsUsable(NodeId server) const
+{
+    const Topology::Ports ports = m_topology.GetPorts(server);
+    return std::any_of(ports.begin(), ports.end(), [this](const Topology::Port& port) {
+        return m_bps[port.out] > 0 && m_bps[Reverse(port.out)] > 0;
+    });
+}
+
+std::vector<bool>
+LiveForest::ListUnderWay(ChunkId chunk, bool isTo) const
+{
+    std::vector<bool> isIn(m_nServers, false);
+    for (const LiveTasks::Id id : m_underWay)
+    {
+        if (m_tasks.GetChunk(id) == chunk && m_tasks.GetHalf(id) == UP)
+        {
+            const PathId path = m_tasks.GetPath(id);
+            isIn[isTo ? m_paths.GetTarget(path) : m_paths.GetSource(path)] = true;
+        }
+    }
+    return isIn;
+}
+
+void
+LiveForest::FindDepths()
+{
+    constexpr uint32_t UNKNOWN = std::numeric_limits<uint32_t>::max();
+    m_depth.assign(m_nServers, UNKNOWN);
+    std::vector<NodeId> way;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        NodeId node = server;
+        for (; m_depth[node] == UNKNOWN && m_toParent[node] != NO_PATH;
+             node = m_paths.GetTarget(m_toParent[node]))
+        {
+            way.push_back(node);
+        }
+        uint32_t depth = m_toParent[node] == NO_PATH ? 0 : m_depth[node];
+        for (; !way.empty(); way.pop_back())
+        {
+            m_depth[way.back()] = ++depth;
+        }
+    }
+}
+
+void
+LiveForest::AddTasks(ChunkId chunk, uint32_t half)
+{
+    const float position = m_trees[chunk].position;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        const PathId up = m_toParent[server];
+        if (up != NO_PATH)
+        {
+            const float urgency = half == UP ? position - m_lag * m_depth[server]
+                                             : position + m_lag * (m_depth[server] - 1);
+            m_tasks.Add(m_tasks.GetId(half, chunk, server), half == UP ? up : Reverse(up), urgency);
+        }
+    }
+}
+
+void
+LiveForest::FindReady(const LiveView& view, ChunkId chunk)
+{
+    uint32_t* const nPending = &GetNPending(chunk, 0);
+    std::fill_n(nPending, m_nServers, 0);
+    m_nUp[chunk] = 0;
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        const LiveTasks::Id id = m_tasks.GetId(UP, chunk, server);
+        if (m_tasks.GetStatus(id) != LiveTasks::Status::NONE)
+        {
+            ++nPending[m_paths.GetTarget(m_tasks.GetPath(id))];
+            ++m_nUp[chunk];
+        }
+    }
+    std::vector<LiveTasks::Id>& down = m_trees[chunk].down;
+    down.clear();
+    for (NodeId server = 0; server < m_nServers; ++server)
+    {
+        const LiveTasks::Id up = m_tasks.GetId(UP, chunk, server);
+        if (m_tasks.IsAhead(up) && nPending[server] == 0)
+        {
+            m_tasks.SetReady(up);
+        }
+        const LiveTasks::Id id = m_tasks.GetId(DOWN, chunk, server);
+        if (m_tasks.IsAhead(id))
+        {
+            down.push_back(id);
+        }
+    }
+    std::sort(down.begin(), down.end(), [this](LiveTasks::Id x, LiveTasks::Id y) {
+        return GetSender(x) < GetSender(y);
+    });
+    for (const LiveTasks::Id id : down)
+    {
+        if (view.state.GetFinals().Test(GetSender(id), chunk))
+        {
+            m_tasks.SetReady(id);
+        }
+    }
+    UpdateReducing(chunk);
+}
+
+NodeId
+LiveForest::GetSender(LiveTasks::Id id) const
+{
+    return m_paths.GetSource(m_tasks.GetPath(id));
+}
+
+/// A server has the final sum.
+void
+LiveForest::SetReadyDown(ChunkId chunk, NodeId holder)
+{
+    const std::vector<LiveTasks::Id>& down = m_trees[chunk].down;
+    auto id = std::lower_bound(down.begin(), down.end(), holder, [this](LiveTasks::Id x, NodeId y) {
+        return GetSender(x) < y;
+    });
+    for (; id != down.end() && GetSender(*id) == holder; ++id)
+    {
+        if (m_tasks.GetStatus(*id) == LiveTasks::Status::WAITING)
+        {
+            m_tasks.SetReady(*id);
+        }
+    }
+}
+
+uint32_t&
+LiveForest::GetNPending(ChunkId chunk, NodeId server)
+{
+    return m_nPending[std::size_t{chunk} * m_nServers + server];
+}
+
+void
+LiveForest::UpdateReducing(ChunkId chunk)
+{
+    Trees& trees = m_trees[chunk];
+    const bool isReducing = trees.hasBegun && m_nUp[chunk] > 0;
+    if (isReducing != trees.isReducing)
+    {
+        trees.isReducing = isReducing;
+        m_nReducing += isReducing ? 1 : -1;
+    }
+}
+
+} // namespace ns3::allreduce
