@@ -14,6 +14,7 @@
 #include "ns3/collective.h"
 #include "ns3/nstime.h"
 #include "ns3/queue-size.h"
+#include "ns3/rate-change.h"
 #include "ns3/verified-plan.h"
 
 #include <cstdint>
@@ -93,23 +94,25 @@ struct ExperimentSettings
     AllReduceSession::Control control{AllReduceSession::IDEAL}; //!< how servers agree
     /// What the session does if the network is not what was announced.
     AllReduceSession::Adaptation adapt{AllReduceSession::NO_ADAPTATION};
-    uint32_t frame{9000};                                       //!< MTU of the devices
-    Time start;                                                 //!< when the first AllReduce begins
-    uint32_t iterations{1};                                     //!< AllReduces one after another
-    Time computeTime;                                           //!< between them
+    uint32_t frame{9000};     //!< MTU of the devices
+    Time start;               //!< when the first AllReduce begins
+    uint32_t iterations{1};   //!< AllReduces one after another
+    Time computeTime;         //!< between them
     Time watchdog;            //!< see the session's attribute Watchdog
     bool verifyData{false};   //!< carry real numbers, add and compare them
     bool recordsFlows{false}; //!< fill in the SessionRecord of the result
 
-    std::optional<QueueSize> queue;  //!< of a device; none: what follows from rates and delays
-    bool isLight{true};              //!< see TopologyHelper::SetLight
-    bool isOrdered{false};           //!< see TopologyHelper::SetArrivalOrder
-    double background{0};            //!< share of the ports' rate that other traffic uses
-    std::vector<LinkFault> faults;   //!< links that break
-    uint32_t nRandomFaults{0};       //!< links that break at random until the predicted end
-    uint64_t faultSeed{1};           //!< the random seed of these
-    uint32_t nRanks{1};              //!< processes that simulate together
-    std::vector<uint32_t> partition; //!< by node: its process; empty: so that they wait little
+    std::optional<QueueSize> queue;      //!< of a device; none: what follows from rates and delays
+    bool isLight{true};                  //!< see TopologyHelper::SetLight
+    bool isOrdered{false};               //!< see TopologyHelper::SetArrivalOrder
+    double background{0};                //!< share of the ports' rate that other traffic uses
+    std::vector<LinkFault> faults;       //!< links that break
+    uint32_t nRandomFaults{0};           //!< links that break at random until the predicted end
+    uint64_t faultSeed{1};               //!< the random seed of these
+    std::vector<RateChange> rateChanges; //!< links that become slower or faster
+    std::vector<LateServer> lateServers; //!< servers that are ready later than the others
+    uint32_t nRanks{1};                  //!< processes that simulate together
+    std::vector<uint32_t> partition;     //!< by node: its process; empty: so that they wait little
 
     /// Told of the network when it has been built, for traces; what it returns lives as long as the
     /// simulation.

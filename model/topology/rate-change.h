@@ -22,6 +22,14 @@ struct RateChange
     uint64_t rateBps{0};    //!< what it can carry from then on; 0: nothing
 };
 
+/// @ingroup allreduce
+/// A server takes part from some time on: until then it neither sends nor receives.
+struct LateServer
+{
+    NodeId server{0};   //!< which
+    int64_t readyNs{0}; //!< when it is ready, in simulated time
+};
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RATE_CHANGE_H */
