@@ -263,10 +263,10 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
 void
 TcpPathConnection::AddToStream(TransferId transfer, uint32_t size)
 {
-    CountAcked();
     m_written += size;
     m_stream.push_back({transfer, size});
     m_unacked.push_back({transfer, size});
+    CountAcked(); // So that what is not acknowledged stays short.
 }
 
 void
