@@ -24,6 +24,9 @@ namespace
 constexpr double LEAST_SHARE_LEFT = 0.05;
 /// What is sent faster than this times what it is believed to get waits in queues.
 constexpr double SLOW_FACTOR = 1.25;
+/// So many transfers that have been sent, and have not arrived, may be on a link that others begin
+/// to use: more are waiting in a queue.
+constexpr uint32_t MOST_TRAILING = 1;
 
 } // namespace
 
@@ -38,6 +41,7 @@ LiveDispatcher::LiveDispatcher(const Topology& announced,
       m_begin(Simulator::Now()),
       m_taken(announced.GetNDirectedLinks(), 0),
       m_pacedBps(announced.GetNDirectedLinks(), 0),
+      m_nTrailing(announced.GetNDirectedLinks(), 0),
       m_isReady(announced.GetNServers(), true),
       m_isToAsk(announced.GetNDirectedLinks(), false)
 {
@@ -71,6 +75,7 @@ LiveDispatcher::Clear()
     m_counts.clear();
     m_completable.clear();
     m_arrived.clear();
+    std::fill(m_nTrailing.begin(), m_nTrailing.end(), 0);
     m_isHalted = true;
 }
 
@@ -154,7 +159,8 @@ LiveDispatcher::UpdateBelieved()
 void
 LiveDispatcher::UpdateFree(DirectedLinkId link)
 {
-    m_freeBps[link] = m_believedBps[link] * std::clamp(1 - m_taken[link], 0.0, 1.0);
+    const bool isQueued = m_nTrailing[link] > MOST_TRAILING;
+    m_freeBps[link] = isQueued ? 0 : m_believedBps[link] * std::clamp(1 - m_taken[link], 0.0, 1.0);
 }
 
 bool
@@ -306,9 +312,35 @@ void
 LiveDispatcher::FreePorts(uint32_t index)
 {
     Entry& entry = m_entries[index];
-    if (entry.paceBps < SLOW_FACTOR * entry.rateBps)
+    if (entry.paceBps >= SLOW_FACTOR * entry.rateBps)
     {
-        GiveBackLinks(entry);
+        return;
+    }
+    entry.isTrailing = true;
+    for (const DirectedLinkId link : entry.links)
+    {
+        ++m_nTrailing[link];
+    }
+    GiveBackLinks(entry);
+}
+
+void
+LiveDispatcher::EndTrail(Entry& entry)
+{
+    if (!std::exchange(entry.isTrailing, false))
+    {
+        return;
+    }
+    bool wasQueued = false;
+    for (const DirectedLinkId link : entry.links)
+    {
+        wasQueued = wasQueued || m_nTrailing[link] > MOST_TRAILING;
+        --m_nTrailing[link];
+        UpdateFree(link);
+    }
+    if (wasQueued)
+    {
+        AskAllPorts();
     }
 }
 
@@ -341,6 +373,7 @@ LiveDispatcher::GiveBackLinks(Entry& entry)
 void
 LiveDispatcher::NotifyArrived(uint32_t index)
 {
+    EndTrail(m_entries[index]);
     GiveBackLinks(m_entries[index]);
     m_completable.push_back(index);
 }
@@ -363,6 +396,7 @@ LiveDispatcher::CompleteNext()
 void
 LiveDispatcher::Drop(uint32_t index)
 {
+    EndTrail(m_entries[index]);
     GiveBackLinks(m_entries[index]);
     EndTransfer(index);
     m_isSurprised = true;

@@ -114,6 +114,7 @@ class LiveDispatcher : public Dispatcher
         uint64_t paceBps{0};               //!< at which it is sent
         std::vector<double> taken;         //!< by link of its path: the share that it takes
         bool holdsPorts{true};             //!< has not sent everything
+        bool isTrailing{false};            //!< has sent everything, and not arrived
         uint32_t underWay{0};              //!< index in the list of those under way
     };
 
@@ -130,6 +131,8 @@ class LiveDispatcher : public Dispatcher
     void UpdateFree(DirectedLinkId link);
     /// A transfer's links are free for others.
     void GiveBackLinks(Entry& entry);
+    /// A transfer that has sent everything has arrived, or was aborted.
+    void EndTrail(Entry& entry);
     void AskPort(DirectedLinkId port);
     void AskPortsOf(NodeId server);
     void AskAllPorts();
@@ -154,6 +157,7 @@ class LiveDispatcher : public Dispatcher
     std::vector<uint64_t> m_freeBps;      //!< by directed link: see LiveView
     std::vector<double> m_taken;          //!< by directed link: share of its rate
     std::vector<uint64_t> m_pacedBps;     //!< by directed link: what is sent over it
+    std::vector<uint32_t> m_nTrailing;    //!< by directed link: see Entry
     std::vector<bool> m_isReady;          //!< by server
     std::deque<Entry> m_entries;          //!< by index
     std::vector<TransferUnderWay> m_underWay;   //!< see LiveView

@@ -66,6 +66,12 @@ class LiveForest
     /// A transfer has arrived. @param view what there is now @param transfer the transfer
     void NotifyArrived(const LiveView& view, const Workload& transfer);
 
+    /// @return a port that has got more to choose from; none: each has been returned since
+    std::optional<DirectedLinkId> TakeWoken()
+    {
+        return m_tasks.TakeWoken();
+    }
+
     /// @return the tasks
     const LiveTasks& GetTasks() const
     {

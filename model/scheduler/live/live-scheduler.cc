@@ -63,13 +63,18 @@ class LiveScheduler : public PlannedScheduler
 
     std::optional<ChosenTransfer> NextTransfer(const LiveView& view, DirectedLinkId port) override
     {
+        std::optional<DirectedLinkId> woken = port;
         do
         {
-            if (const auto id = FindFree(view, port))
+            for (; woken; woken = m_forest->TakeWoken())
             {
-                m_forest->Begin(*id);
-                return MakeTransfer(*id);
+                if (const auto id = FindFree(view, *woken))
+                {
+                    m_forest->Begin(*id);
+                    return MakeTransfer(*id);
+                }
             }
+            woken = port;
         } while (m_forest->BeginChunk(view));
         return std::nullopt;
     }

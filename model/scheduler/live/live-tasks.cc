@@ -38,6 +38,7 @@ LiveTasks::SetReady(Id id)
         if (place == queue.end() || *place != candidate) // A direct link is both.
         {
             queue.insert(place, candidate);
+            m_woken.push_back(port);
         }
     }
 }
@@ -57,6 +58,18 @@ LiveTasks::Remove(Id id)
         Dequeue(id);
     }
     m_tasks[id].status = Status::NONE;
+}
+
+std::optional<DirectedLinkId>
+LiveTasks::TakeWoken()
+{
+    if (m_woken.empty())
+    {
+        return std::nullopt;
+    }
+    const DirectedLinkId port = m_woken.back();
+    m_woken.pop_back();
+    return port;
 }
 
 void

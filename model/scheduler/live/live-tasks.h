@@ -10,6 +10,7 @@
 #include "ns3/timetable.h"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,9 @@ class LiveTasks
         return m_ready[port];
     }
 
+    /// @return a port that has got more to choose from; none: each has been returned since
+    std::optional<DirectedLinkId> TakeWoken();
+
   private:
     struct Task
     {
@@ -121,6 +125,7 @@ class LiveTasks
     const uint32_t m_nChunks;
     std::vector<Task> m_tasks;                   //!< by id
     std::vector<std::vector<Candidate>> m_ready; //!< by directed link: sorted
+    std::vector<DirectedLinkId> m_woken;         //!< what TakeWoken is to return
 };
 
 } // namespace ns3::allreduce
