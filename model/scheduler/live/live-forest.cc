@@ -220,6 +220,7 @@ void
 LiveForest::DropPlan()
 {
     m_followsPlan = false;
+    m_next = 0;
     for (const ChunkId chunk : m_order)
     {
         Trees& trees = m_trees[chunk];
