@@ -128,6 +128,9 @@ RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
 {
     if (IsBeforeFirst(flow, acked, seconds))
     {
+        // Others have what a silent flow does not get.
+        const Sight sight = MakeSight(flow, seconds, false, false);
+        SetRate(flow, 0, std::min(flow.high, sight.most));
         return;
     }
     SkipShared(flow);
