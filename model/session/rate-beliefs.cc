@@ -128,9 +128,11 @@ RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
 {
     if (IsBeforeFirst(flow, acked, seconds))
     {
-        // Others have what a silent flow does not get.
-        const Sight sight = MakeSight(flow, seconds, false, false);
-        SetRate(flow, 0, std::min(flow.high, sight.most));
+        const double known = seconds - flow.begin - flow.roundTrip;
+        if (known > 0) // Others have what a silent flow does not get.
+        {
+            SetRate(flow, 0, std::min(flow.high, flow.ackBits / known));
+        }
         return;
     }
     SkipShared(flow);
@@ -139,7 +141,8 @@ RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
     if (seconds > flow.begin)
     {
         const Sight sight = MakeSight(flow, seconds, isAdvance, isEnd);
-        SetRate(flow, std::min(flow.low, sight.most), std::min(flow.high, sight.most));
+        const double before = flow.acked > 0 ? flow.high : flow.pace;
+        SetRate(flow, std::min(flow.low, sight.most), std::min(before, sight.most));
         SetLack(flow, FindLack(flow, sight, FindShare(flow)));
         if (IsWindowFull(flow, sight))
         {
@@ -192,7 +195,8 @@ RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isAdvance, bool is
     {
         // The rest may have arrived and not be known yet.
         const double known = elapsed - flow.roundTrip;
-        sight.most = std::min(sight.most, (sight.bits + flow.ackBits) / known);
+        const double ahead = flow.acked > 0 ? 0 : SILENT_FRAMES * flow.frameBits;
+        sight.most = std::min(sight.most, (sight.bits + flow.ackBits + ahead) / known);
         // What came just now had not come when this was looked at last.
         const double before = isEnd ? elapsed : flow.lastLook - flow.begin;
         if (isAdvance && before > WINDOW_TRIPS * flow.roundTrip)
