@@ -369,8 +369,8 @@ class SharingTestCase : public TestCase
     void DoRun() override
     {
         CheckTogether();
-        CheckComingAndGoing();
         CheckIncast();
+        CheckComingAndGoing();
     }
 
     void ExpectNothing(WatchedNetwork& network, const std::string& when)
@@ -792,11 +792,11 @@ class RateBeliefsTestSuite : public TestSuite
         AddTestCase(new SharedBlameTestCase);
         AddTestCase(new ForgettingTestCase);
         AddTestCase(new RecoveryTestCase);
-        AddTestCase(new SharingTestCase);
         AddTestCase(new OddFlowsTestCase);
         AddTestCase(new TinyStepsTestCase);
         AddTestCase(new NoiseTestCase(1000));
         AddTestCase(new RandomSlowTestCase(300));
+        AddTestCase(new SharingTestCase);
     }
 };
 
