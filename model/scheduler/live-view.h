@@ -47,6 +47,7 @@ struct LiveView
     const std::vector<TransferUnderWay>& underWay; //!< in no order
     uint64_t chunkBytes{0}; //!< size of a chunk
     double seconds{0};      //!< since the collective began
+    uint32_t nChosen{0};    //!< transfers of the collective that have been chosen
 };
 
 /// @ingroup allreduce

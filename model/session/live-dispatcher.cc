@@ -105,7 +105,8 @@ LiveDispatcher::GetView() const
             m_freeBps,
             m_underWay,
             m_chunkBytes,
-            (Simulator::Now() - m_begin).GetSeconds()};
+            (Simulator::Now() - m_begin).GetSeconds(),
+            m_nChosen};
 }
 
 void
@@ -256,6 +257,7 @@ LiveDispatcher::Add(ChosenTransfer&& transfer)
     m_topology.CheckPath(entry.transfer.path);
     entry.links = FindLinks(m_topology, entry.transfer.path);
     TakeLinks(entry);
+    ++m_nChosen;
     if (IsLastRoundPast())
     {
         m_counts.emplace_back();

@@ -170,6 +170,7 @@ class LiveDispatcher : public Dispatcher
     bool m_isSurprised{false};            //!< the scheduler is to begin anew
     bool m_isHalted{true};                //!< nothing more begins
     uint32_t m_nSurprises{0};             //!< see GetNSurprises
+    uint32_t m_nChosen{0};                //!< see LiveView
 };
 
 } // namespace ns3::allreduce

@@ -356,7 +356,14 @@ RateBeliefs::Refute(const Flow& flow, double seconds)
             continue;
         }
         const bool isOther = isFull && link.low > CLEARING_FACTOR * link.believed;
-        if (IsDoubtful(id) || isOther)
+        // Links that share the blame are as suspect as before if the flow crosses all of them.
+        const bool isAlone =
+            std::none_of(link.partners.begin(),
+                         link.partners.begin() + link.nPartners,
+                         [&](DirectedLinkId partner) {
+                             return std::count(flow.links.begin(), flow.links.end(), partner) == 0;
+                         });
+        if (!isAlone || isOther)
         {
             Clear(id, isFull ? LEAST_SCORE : 0, seconds);
         }

@@ -315,6 +315,11 @@ LiveForest::NotifyArrived(const LiveView& view, const Workload& transfer)
         SetReadyDown(chunk, target);
         return;
     }
+    if (m_trees[chunk].isBlocked)
+    {
+        Plant(view, chunk);
+        return;
+    }
     --m_nUp[chunk];
     UpdateReducing(chunk);
     const LiveTasks::Id next = m_tasks.GetId(UP, chunk, target);
@@ -335,6 +340,7 @@ LiveForest::Plant(const LiveView& view, ChunkId chunk)
     Uproot(chunk);
     m_trees[chunk].hasLost = false;
     m_trees[chunk].isWhole = true;
+    m_trees[chunk].isBlocked = false;
     const NodeId hub = FindHub(view, chunk);
     const AllReduceState& state = view.state;
     const bool isUntouched = m_trees[chunk].nStarted == 0 && !state.IsFinal(chunk) &&
@@ -420,7 +426,10 @@ LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
         m_grower.SetUse(true, false);
         Grow({hub});
         AddTasks(chunk, UP);
-        trees.isWhole = hub == root && AreJoined(givers);
+        const bool areJoined = AreJoined(givers);
+        trees.isWhole = hub == root && areJoined;
+        trees.isBlocked =
+            !areJoined && std::count(sendsPart.begin(), sendsPart.end(), true) > 0;
     }
     if (trees.isWhole && !lacking.empty())
     {

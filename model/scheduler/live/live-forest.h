@@ -92,6 +92,7 @@ class LiveForest
         bool isReducing{false};          //!< partial sums of it have to move
         bool isWhole{true};              //!< the trees reach all that they should
         bool hasLost{false};             //!< a transfer of it was aborted
+        bool isBlocked{false};           //!< who could pass parts on is still sending its own
         uint32_t nStarted{0};            //!< transfers of it that have begun
         float position{0};               //!< in the order in which chunks begin
         std::vector<LiveTasks::Id> down; //!< broadcasts, by their senders, ascending

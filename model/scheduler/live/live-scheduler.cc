@@ -50,7 +50,9 @@ class LiveScheduler : public PlannedScheduler
 
     void BeginTransfers(const LiveView& view, RoundRange plan) override
     {
-        if (!m_forest || (view.state.IsFresh() && view.underWay.empty()))
+        // Links that are down make a state that is not fresh, although nothing has happened.
+        const bool isNew = view.nChosen == 0 || (view.state.IsFresh() && view.underWay.empty());
+        if (!m_forest || isNew)
         {
             m_forest = std::make_unique<LiveForest>(view);
             if (view.state.IsFresh() && IsPlan(plan))
