@@ -525,7 +525,7 @@ class OddFlowsTestCase : public TestCase
     {
         const Topology topology = MakeTestLine(2);
         RateBeliefs beliefs(topology);
-        beliefs.Progress(7, 1000, 1);
+        beliefs.Progress(7, 1000);
         beliefs.EndFlow(7, 1000, 2);
         beliefs.AbortFlow(7, 3);
         NS_TEST_EXPECT_MSG_EQ(beliefs.GetVersion(), 0, "nothing happens");

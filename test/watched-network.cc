@@ -194,9 +194,9 @@ WatchedNetwork::Look()
         const double late = m_settings.jitter();
         const int64_t nAcks = std::floor((bits / FORMAT.GetFrameBits() - late) / m_settings.ackFrames);
         const uint64_t acked = std::max<int64_t>(0, nAcks) * m_settings.ackFrames * FORMAT.payload;
-        m_beliefs.Progress(transfer, std::min(acked, sent.bytes), now);
+        m_beliefs.Progress(transfer, std::min(acked, sent.bytes));
     }
-    m_beliefs.Forget(now);
+    m_beliefs.Update(now);
 }
 
 const std::map<TransferId, double>&

@@ -185,7 +185,7 @@ void
 CollectiveRun::BeginBeliefs()
 {
     constexpr double MEMORY_CHUNKS = 16;
-    constexpr double LOOK_FRAMES = 8;
+    constexpr double LOOK_FRAMES = 4;
     const Topology& announced = GetAnnounced();
     uint64_t slowest = UINT64_MAX;
     for (const Link& link : announced.GetLinks())
@@ -232,9 +232,9 @@ CollectiveRun::LookAtFlows()
     const double now = Simulator::Now().GetSeconds();
     for (const auto& [transfer, flow] : m_flows)
     {
-        m_beliefs->Progress(transfer, m_transport->GetBytesAcked(transfer), now);
+        m_beliefs->Progress(transfer, m_transport->GetBytesAcked(transfer));
     }
-    m_beliefs->Forget(now);
+    m_beliefs->Update(now);
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
     UseBeliefs();
     BeginWorkloads();

@@ -164,6 +164,10 @@ CollectiveRun::NotifyDelivered(TransferId transfer, const Bytes& data)
     Flow flow = TakeFlow(transfer);
     if (m_beliefs)
     {
+        for (const TransferId beside : m_beliefs->ListBeside(transfer))
+        {
+            m_beliefs->Progress(beside, m_transport->GetBytesAcked(beside));
+        }
         m_beliefs->EndFlow(transfer, flow.watched.bytes, Simulator::Now().GetSeconds());
     }
     flow.watched.duration = Simulator::Now() - flow.watched.begin;

@@ -25,6 +25,8 @@ constexpr double CLEARING_FACTOR = 1.3;
 constexpr double WINDOW_FRAMES = 16;
 /// Frames of flows that were given up may be in queues: so much is waited for the first of another.
 constexpr double SILENT_FRAMES = 64;
+/// Frames of a whole flow that is too short for a window, and still tells a rate.
+constexpr double LEAST_FRAMES = 8;
 /// Round trips in a window that is long enough.
 constexpr double WINDOW_TRIPS = 2;
 /// Links that flows over them have made lack so many frames are blamed.
@@ -36,6 +38,8 @@ constexpr double MOST_SCORE = 24;
 constexpr double SHARED_BLAME = 0.7;
 /// Score of a link that was slow, and is tried again.
 constexpr double SUSPECT_SCORE = 6;
+/// A link that turns out to be slow again and again is believed so for so many times as long.
+constexpr double MOST_MEMORY = 64;
 /// How much of a new window goes into what is believed.
 constexpr double NEW_SHARE = 0.25;
 
@@ -58,6 +62,7 @@ RateBeliefs::RateBeliefs(const Topology& topology, const RateBeliefsSettings& se
         const uint64_t rate = topology.GetLinkOf(id).rateBps;
         m_announcedBps.push_back(rate);
         m_links[id].announced = m_links[id].believed = m_links[id].told = rate;
+        m_links[id].memory = m_settings.memorySeconds / 2;
     }
     m_believedBps = m_announcedBps;
 }
@@ -72,20 +77,29 @@ RateBeliefs::BeginFlow(const ObservedFlow& observed, double seconds)
     flow.wireBits = flow.frameBits / observed.format.payload;
     flow.ackBits = observed.ackFrames * flow.frameBits;
     flow.roundTrip = observed.roundTripSeconds;
-    flow.earliestBegin = flow.lastLook = seconds;
     flow.begin = seconds + observed.roundTripSeconds + observed.setupSeconds;
-    Flow& kept = m_flows.emplace(observed.id, std::move(flow)).first->second;
-    SetRate(kept, 0, kept.pace);
+    for (const DirectedLinkId link : flow.links)
+    {
+        flow.carriedBefore.push_back(m_links[link].carried);
+        m_links[link].flows.push_back(observed.id);
+    }
+    m_flows.emplace(observed.id, std::move(flow));
 }
 
 void
-RateBeliefs::Progress(TransferId id, uint64_t ackedBytes, double seconds)
+RateBeliefs::Progress(TransferId id, uint64_t ackedBytes)
 {
     const auto place = m_flows.find(id);
-    if (place != m_flows.end())
+    if (place == m_flows.end() || ackedBytes <= place->second.acked)
     {
-        Look(place->second, ackedBytes, seconds, false);
+        return;
     }
+    Flow& flow = place->second;
+    for (const DirectedLinkId link : flow.links)
+    {
+        m_links[link].carried += (ackedBytes - flow.acked) * flow.wireBits;
+    }
+    flow.acked = ackedBytes;
 }
 
 void
@@ -94,169 +108,171 @@ RateBeliefs::EndFlow(TransferId id, uint64_t bytes, double seconds)
     const auto place = m_flows.find(id);
     if (place != m_flows.end())
     {
-        Look(place->second, bytes, seconds, true);
-        Remove(id, seconds);
+        Progress(id, bytes);
+        Look(place->second, seconds, true);
+        Remove(id);
     }
 }
 
 void
 RateBeliefs::AbortFlow(TransferId id, double seconds)
 {
-    Remove(id, seconds);
-}
-
-void
-RateBeliefs::Remove(TransferId id, double seconds)
-{
     const auto place = m_flows.find(id);
     if (place == m_flows.end())
     {
         return;
     }
-    Flow& flow = place->second;
-    SetLack(flow, 0);
-    SetRate(flow, 0, 0);
-    for (const DirectedLinkId link : flow.links)
+    for (const DirectedLinkId link : place->second.links)
     {
-        m_links[link].left = seconds;
+        m_links[link].aborted = seconds;
     }
-    m_flows.erase(place);
+    Remove(id);
 }
 
 void
-RateBeliefs::Look(Flow& flow, uint64_t acked, double seconds, bool isEnd)
+RateBeliefs::Remove(TransferId id)
 {
-    if (IsBeforeFirst(flow, acked, seconds))
+    Flow& flow = m_flows.at(id);
+    SetLack(flow, 0);
+    for (const DirectedLinkId link : flow.links)
     {
-        const double known = seconds - flow.begin - flow.roundTrip;
-        if (known > 0) // Others have what a silent flow does not get.
-        {
-            SetRate(flow, 0, std::min(flow.high, flow.ackBits / known));
-        }
-        return;
+        auto& flows = m_links[link].flows;
+        flows.erase(std::find(flows.begin(), flows.end(), id));
     }
-    SkipShared(flow);
-    const bool isAdvance = acked > flow.acked || isEnd;
-    flow.acked = std::max(flow.acked, acked);
-    if (seconds > flow.begin)
-    {
-        const Sight sight = MakeSight(flow, seconds, isAdvance, isEnd);
-        const double before = flow.acked > 0 ? flow.high : flow.pace;
-        SetRate(flow, std::min(flow.low, sight.most), std::min(before, sight.most));
-        SetLack(flow, FindLack(flow, sight, FindShare(flow)));
-        if (IsWindowFull(flow, sight))
-        {
-            SetRate(flow, sight.least, sight.mean);
-            Confirm(flow, seconds);
-            Refute(flow, seconds);
-            SetLack(flow, FindLack(flow, sight, FindShare(flow)));
-        }
-        Refine(flow, seconds);
-        if (flow.lack > 0 && Blame(flow, seconds))
-        {
-            SetLack(flow, 0);
-        }
-        if (IsWindowFull(flow, sight) || isEnd)
-        {
-            CloseWindow(flow, sight);
-        }
-    }
-    flow.lastLook = seconds;
+    m_flows.erase(id);
 }
 
-bool
-RateBeliefs::IsBeforeFirst(Flow& flow, uint64_t acked, double seconds)
+void
+RateBeliefs::Update(double seconds)
 {
-    const double patience = SILENT_FRAMES * flow.frameBits / std::max(FindShare(flow), 1.0);
-    if (flow.acked > 0 || (acked == 0 && seconds > flow.begin + patience))
+    for (auto& [id, flow] : m_flows)
+    {
+        Look(flow, seconds, false);
+    }
+    Forget(seconds);
+}
+
+std::vector<TransferId>
+RateBeliefs::ListBeside(TransferId id) const
+{
+    std::vector<TransferId> beside;
+    const auto place = m_flows.find(id);
+    if (place == m_flows.end())
+    {
+        return beside;
+    }
+    for (const DirectedLinkId link : place->second.links)
+    {
+        const auto& flows = m_links[link].flows;
+        beside.insert(beside.end(), flows.begin(), flows.end());
+    }
+    return beside;
+}
+
+void
+RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
+{
+    if (IsBehindAborted(flow, seconds) || seconds <= flow.begin)
+    {
+        return;
+    }
+    const Sight sight = MakeSight(flow, seconds, isEnd);
+    SetLack(flow, FindLack(flow, sight));
+    const bool isFull = IsWindowFull(flow, sight);
+    if (isFull || (isEnd && sight.bits >= LEAST_FRAMES * flow.frameBits))
+    {
+        Confirm(flow, sight);
+        Refute(flow, sight);
+        SetLack(flow, FindLack(flow, sight));
+    }
+    Refine(flow, sight);
+    if (flow.lack > 0 && Blame(flow, sight))
+    {
+        SetLack(flow, 0);
+    }
+    if (isFull || isEnd)
+    {
+        CloseWindow(flow, sight);
+    }
+}
+
+/// What was given up goes first.
+bool
+RateBeliefs::IsBehindAborted(Flow& flow, double seconds)
+{
+    double last = -1;
+    double slowest = flow.pace;
+    for (const DirectedLinkId id : flow.links)
+    {
+        last = std::max(last, m_links[id].aborted);
+        slowest = std::min(slowest, m_links[id].believed);
+    }
+    const double patience = SILENT_FRAMES * flow.frameBits / slowest;
+    if (last < 0 || last + patience < flow.begin)
     {
         return false;
     }
-    if (acked > 0)
+    if (flow.acked == 0)
     {
-        flow.acked = acked;
-        flow.lastLook = seconds;
-        BeginWindow(flow, std::max(flow.begin, seconds));
+        return seconds < std::max(last, flow.begin) + patience;
     }
-    return true;
+    if (!flow.isSeen || last > flow.begin)
+    {
+        flow.isSeen = true;
+        SetLack(flow, 0);
+        BeginWindow(flow, seconds);
+        return true;
+    }
+    return false;
 }
 
 RateBeliefs::Sight
-RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isAdvance, bool isEnd)
+RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isEnd)
 {
     Sight sight;
     sight.seconds = seconds;
-    sight.isAdvance = isAdvance;
     sight.isEnd = isEnd;
     sight.bits = (flow.acked - flow.firstAcked) * flow.wireBits;
-    const double elapsed = seconds - flow.begin;
-    sight.most = flow.pace;
-    if (elapsed > WINDOW_TRIPS * flow.roundTrip)
-    {
-        // The rest may have arrived and not be known yet.
-        const double known = elapsed - flow.roundTrip;
-        const double ahead = flow.acked > 0 ? 0 : SILENT_FRAMES * flow.frameBits;
-        sight.most = std::min(sight.most, (sight.bits + flow.ackBits + ahead) / known);
-        // What came just now had not come when this was looked at last.
-        const double before = isEnd ? elapsed : flow.lastLook - flow.begin;
-        if (isAdvance && before > WINDOW_TRIPS * flow.roundTrip)
-        {
-            sight.most = std::min(sight.most, sight.bits / before);
-        }
-    }
-    const double longest = seconds - flow.earliestBegin + (isEnd ? flow.roundTrip / 2 : 0);
-    sight.least = std::min(sight.most, sight.bits / longest);
-    sight.mean = std::clamp(sight.bits / elapsed, sight.least, sight.most);
+    sight.elapsed = seconds - flow.begin;
+    // More may have arrived, and not be known yet.
+    const double known = isEnd ? sight.elapsed : sight.elapsed - flow.roundTrip;
+    sight.isEarly = known < flow.roundTrip;
+    sight.known = std::max(known, flow.frameBits / flow.pace);
+    sight.unknownBits = isEnd ? 0 : flow.ackBits;
     return sight;
 }
 
 double
-RateBeliefs::FindLack(const Flow& flow, const Sight& sight, double share)
+RateBeliefs::FindLack(const Flow& flow, const Sight& sight) const
 {
-    const double due = FULL_SHARE * share;
-    const double elapsed = sight.seconds - flow.begin;
-    double bits = due * (elapsed - flow.roundTrip) - flow.ackBits - sight.bits;
-    if (sight.isAdvance)
-    {
-        const double before = sight.isEnd ? elapsed : flow.lastLook - flow.begin;
-        bits = std::max(bits, due * before - sight.bits);
-    }
-    if (elapsed < WINDOW_TRIPS * flow.roundTrip)
-    {
-        bits = std::min(bits, 0.0);
-    }
-    return bits / flow.frameBits;
+    const double due = FULL_SHARE * FindShare(flow, sight) * sight.known;
+    const double bits = due - sight.unknownBits - sight.bits;
+    return (sight.isEarly ? std::min(bits, 0.0) : bits) / flow.frameBits;
 }
 
 bool
 RateBeliefs::IsWindowFull(const Flow& flow, const Sight& sight)
 {
-    return sight.isAdvance && sight.bits >= WINDOW_FRAMES * flow.frameBits &&
-           sight.seconds - flow.begin >= WINDOW_TRIPS * flow.roundTrip;
+    return sight.bits >= WINDOW_FRAMES * flow.frameBits &&
+           sight.elapsed >= WINDOW_TRIPS * flow.roundTrip;
 }
 
 double
-RateBeliefs::FindShare(const Flow& flow) const
+RateBeliefs::FindCarried(const Flow& flow, std::size_t i) const
 {
-    double share = flow.pace;
-    for (const DirectedLinkId id : flow.links)
-    {
-        const LinkState& link = m_links[id];
-        share = std::min(share, link.believed - (link.high - flow.high));
-    }
-    return std::max(share, 0.0);
+    return m_links[flow.links[i]].carried - flow.carriedBefore[i];
 }
 
-void
-RateBeliefs::SetRate(Flow& flow, double low, double high)
+double
+RateBeliefs::FindShare(const Flow& flow, const Sight& sight) const
 {
-    for (const DirectedLinkId id : flow.links)
+    double share = flow.pace;
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
-        m_links[id].low += low - flow.low;
-        m_links[id].high += high - flow.high;
+        const double others = (FindCarried(flow, i) - sight.bits) / sight.elapsed;
+        share = std::min(share, m_links[flow.links[i]].believed - others);
     }
-    flow.low = low;
-    flow.high = high;
+    return std::max(share, 0.0);
 }
 
 void
@@ -272,27 +288,14 @@ RateBeliefs::SetLack(Flow& flow, double lack)
 }
 
 void
-RateBeliefs::SkipShared(Flow& flow)
-{
-    for (const DirectedLinkId id : flow.links)
-    {
-        const LinkState& link = m_links[id];
-        if (link.believed < link.announced && link.left > flow.begin)
-        {
-            // What the other one had in the queue goes first.
-            SetLack(flow, 0);
-            SetRate(flow, 0, flow.pace);
-            BeginWindow(flow, link.left);
-        }
-    }
-}
-
-void
 RateBeliefs::BeginWindow(Flow& flow, double seconds)
 {
-    flow.earliestBegin = std::min(flow.lastLook, seconds);
     flow.begin = seconds;
     flow.firstAcked = flow.acked;
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
+    {
+        flow.carriedBefore[i] = m_links[flow.links[i]].carried;
+    }
 }
 
 void
@@ -314,48 +317,51 @@ RateBeliefs::CloseWindow(Flow& flow, const Sight& sight)
 }
 
 void
-RateBeliefs::Confirm(const Flow& flow, double seconds)
+RateBeliefs::Confirm(const Flow& flow, const Sight& sight)
 {
-    if (flow.high >= FULL_SHARE * flow.pace)
+    if (sight.bits >= FULL_SHARE * flow.pace * sight.elapsed)
     {
         return;
     }
-    for (const DirectedLinkId id : flow.links)
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
-        LinkState& link = m_links[id];
-        if (link.believed >= link.announced || link.high < FULL_SHARE * link.believed)
+        LinkState& link = m_links[flow.links[i]];
+        const double carried = FindCarried(flow, i) / sight.elapsed;
+        if (link.believed >= link.announced || carried < FULL_SHARE * link.believed)
         {
             continue;
         }
         const double weight = link.isRough ? 1 : NEW_SHARE;
-        link.confirmed = seconds;
+        link.confirmed = sight.seconds;
         link.isRough = false;
-        Believe(id, link.believed + weight * (link.high - link.believed), seconds);
+        Believe(flow.links[i], link.believed + weight * (carried - link.believed), sight.seconds);
         // One that is slow without its partners explains by itself what they were blamed for.
-        for (uint32_t i = link.nPartners; i-- > 0;)
+        for (uint32_t k = link.nPartners; k-- > 0;)
         {
-            const DirectedLinkId partner = link.partners[i];
+            const DirectedLinkId partner = link.partners[k];
             const auto& path = flow.links;
             if (std::find(path.begin(), path.end(), partner) == path.end())
             {
-                Clear(partner, 0, seconds);
+                Clear(partner, 0, sight.seconds);
             }
         }
     }
 }
 
 void
-RateBeliefs::Refute(const Flow& flow, double seconds)
+RateBeliefs::Refute(const Flow& flow, const Sight& sight)
 {
-    const bool isFull = flow.high >= FULL_SHARE * flow.pace;
-    for (const DirectedLinkId id : flow.links)
+    const bool isFull = sight.bits >= FULL_SHARE * flow.pace * sight.elapsed;
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
+        const DirectedLinkId id = flow.links[i];
         LinkState& link = m_links[id];
-        if (link.believed >= link.announced || link.low <= REFUTING_FACTOR * link.believed)
+        const double carried = FindCarried(flow, i) / sight.elapsed;
+        if (link.believed >= link.announced || carried <= REFUTING_FACTOR * link.believed)
         {
             continue;
         }
-        const bool isOther = isFull && link.low > CLEARING_FACTOR * link.believed;
+        const bool isOther = isFull && carried > CLEARING_FACTOR * link.believed;
         // Links that share the blame are as suspect as before if the flow crosses all of them.
         const bool isAlone =
             std::none_of(link.partners.begin(),
@@ -365,54 +371,64 @@ RateBeliefs::Refute(const Flow& flow, double seconds)
                          });
         if (!isAlone || isOther)
         {
-            Clear(id, isFull ? LEAST_SCORE : 0, seconds);
+            Clear(id, isFull ? LEAST_SCORE : 0, sight.seconds);
         }
         else
         {
-            link.confirmed = seconds;
+            link.confirmed = sight.seconds;
             link.isRough = false;
-            Believe(id, link.low, seconds);
+            Believe(id, carried, sight.seconds);
         }
     }
 }
 
 void
-RateBeliefs::Refine(const Flow& flow, double seconds)
+RateBeliefs::Refine(const Flow& flow, const Sight& sight)
 {
-    for (const DirectedLinkId id : flow.links)
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
-        LinkState& link = m_links[id];
-        if (link.isRough && link.high < link.believed)
+        LinkState& link = m_links[flow.links[i]];
+        const double carried = FindMostCarried(flow, i, sight);
+        if (link.isRough && !sight.isEarly && carried < link.believed)
         {
-            link.confirmed = seconds;
-            Believe(id, link.high, seconds);
+            link.confirmed = sight.seconds;
+            Believe(flow.links[i], carried, sight.seconds);
         }
     }
 }
 
-bool
-RateBeliefs::Blame(const Flow& flow, double seconds)
+double
+RateBeliefs::FindMostCarried(const Flow& flow, std::size_t i, const Sight& sight) const
 {
-    const auto canBe = [](const LinkState& link) { return link.high < FULL_SHARE * link.believed; };
+    return (FindCarried(flow, i) + sight.unknownBits) / sight.known;
+}
+
+bool
+RateBeliefs::Blame(const Flow& flow, const Sight& sight)
+{
+    const auto canBe = [&](std::size_t i) {
+        return FindMostCarried(flow, i, sight) < FULL_SHARE * m_links[flow.links[i]].believed;
+    };
     double most = 0;
-    for (const DirectedLinkId id : flow.links)
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
-        const LinkState& link = m_links[id];
-        most = canBe(link) ? std::max(most, link.score + link.pending) : most;
+        const LinkState& link = m_links[flow.links[i]];
+        most = canBe(i) ? std::max(most, link.score + link.pending) : most;
     }
     if (most < BLAMED_SCORE)
     {
         return false;
     }
     std::array<DirectedLinkId, MOST_PARTNERS + 1> blamed{};
+    std::array<double, MOST_PARTNERS + 1> carried{};
     uint32_t nBlamed = 0;
-    for (const DirectedLinkId id : flow.links)
+    for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
-        const LinkState& link = m_links[id];
-        if (nBlamed < blamed.size() && canBe(link) &&
-            link.score + link.pending >= SHARED_BLAME * most)
+        const LinkState& link = m_links[flow.links[i]];
+        if (nBlamed < blamed.size() && canBe(i) && link.score + link.pending >= SHARED_BLAME * most)
         {
-            blamed[nBlamed++] = id;
+            carried[nBlamed] = FindMostCarried(flow, i, sight);
+            blamed[nBlamed++] = flow.links[i];
         }
     }
     for (uint32_t i = 0; i < nBlamed; ++i)
@@ -420,14 +436,15 @@ RateBeliefs::Blame(const Flow& flow, double seconds)
         LinkState& link = m_links[blamed[i]];
         link.isRough = true;
         link.score = 0;
-        link.confirmed = link.evidence = seconds;
+        link.confirmed = link.evidence = sight.seconds;
+        link.memory = std::min(2 * link.memory, MOST_MEMORY * m_settings.memorySeconds);
         link.nPartners = 0;
         std::copy_if(blamed.begin(),
                      blamed.begin() + nBlamed,
                      link.partners.begin(),
                      [&](DirectedLinkId other) { return other != blamed[i]; });
         link.nPartners = nBlamed - 1;
-        Believe(blamed[i], link.high, seconds);
+        Believe(blamed[i], carried[i], sight.seconds);
     }
     return true;
 }
@@ -438,6 +455,7 @@ RateBeliefs::Clear(DirectedLinkId id, double score, double seconds)
     LinkState& link = m_links[id];
     link.score = score;
     link.evidence = seconds;
+    link.memory = m_settings.memorySeconds / 2;
     Believe(id, link.announced, seconds);
 }
 
@@ -485,14 +503,13 @@ RateBeliefs::Forget(double seconds)
         {
             continue;
         }
-        if (link.high > 1 && link.high < REFUTING_FACTOR * link.believed)
+        if (!link.flows.empty())
         {
-            link.confirmed = seconds; // Flows crawl over it.
+            link.confirmed = seconds; // They will show more.
         }
-        while (seconds - link.confirmed > m_settings.memorySeconds &&
-               link.believed < link.announced)
+        while (seconds - link.confirmed > link.memory && link.believed < link.announced)
         {
-            link.confirmed += m_settings.memorySeconds;
+            link.confirmed += link.memory;
             link.isRough = false;
             link.score = SUSPECT_SCORE;
             link.evidence = seconds;

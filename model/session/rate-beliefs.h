@@ -10,7 +10,7 @@
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 namespace ns3::allreduce
@@ -82,9 +82,23 @@ class RateBeliefs
      *
      * @param id a flow; nothing happens if it is not under way
      * @param ackedBytes how many of its bytes, without headers, are known to have arrived
+     */
+    void Progress(TransferId id, uint64_t ackedBytes);
+
+    /**
+     * Draw conclusions from what looks at all flows have shown, and believe less in what has not
+     * been seen for long.
+     *
      * @param seconds the time
      */
-    void Progress(TransferId id, uint64_t ackedBytes, double seconds);
+    void Update(double seconds);
+
+    /**
+     * @param id a flow
+     * @return flows that share links with it, and itself, some several times. Before it ends they
+     * are to be looked at, too.
+     */
+    std::vector<TransferId> ListBeside(TransferId id) const;
 
     /**
      * All of a flow has arrived.
@@ -102,14 +116,6 @@ class RateBeliefs
      * @param seconds the time
      */
     void AbortFlow(TransferId id, double seconds);
-
-    /**
-     * Believe less in what has not been seen for long. To be called before what is believed is
-     * looked at.
-     *
-     * @param seconds the time
-     */
-    void Forget(double seconds);
 
     /// @return by directed link: the announced rate, or a lower one if there is evidence for it
     const std::vector<uint64_t>& GetBelievedBps() const;
@@ -145,86 +151,87 @@ class RateBeliefs
         double announced{0};   //!< bit/s
         double believed{0};    //!< bit/s
         double told{0};        //!< bit/s, in the last change that mattered
-        double high{0};        //!< sum of the flows' rates, at most
-        double low{0};         //!< sum of the flows' rates, at least
+        double carried{0};     //!< bits that arrived after having gone over it
         double score{0};       //!< frames that flows over it lack
         double pending{0};     //!< to be added to that by windows that are not over
         double confirmed{0};   //!< when it was last seen to be as slow as believed
         double evidence{-1};   //!< when it was last used
-        double left{-1};       //!< when a flow over it ended
+        double aborted{-1};    //!< when a flow over it was last aborted
+        double memory{0};      //!< half of the seconds for which it is next believed slow
         bool isRough{false};   //!< believed is a first guess, and too high rather than too low
         uint32_t nPartners{0}; //!< links that share the blame
         std::array<DirectedLinkId, MOST_PARTNERS> partners{}; //!< the first of them
+        std::vector<TransferId> flows;                        //!< under way over it
     };
 
     /// A flow under way.
     struct Flow
     {
         std::vector<DirectedLinkId> links; //!< of its path
+        std::vector<double> carriedBefore; //!< by link of its path: when the window began
         double pace{0};                    //!< bit/s
         double wireBits{0};                //!< for each byte of data
         double frameBits{0};               //!< of a full frame
         double ackBits{0};                 //!< may have arrived without the sender's knowing
         double roundTrip{0};               //!< seconds
-        double begin{0};                   //!< of the window, at the latest
-        double earliestBegin{0};           //!< of the window, at the earliest
-        double lastLook{0};                //!< time
+        double begin{0};                   //!< of the window
         uint64_t firstAcked{0};            //!< bytes at the beginning of the window
         uint64_t acked{0};                 //!< bytes
-        double high{0};                    //!< its rate, at most
-        double low{0};                     //!< its rate, at least
         double lack{0};                    //!< frames in the score of its links
+        bool isSeen{false};                //!< something has arrived from behind what was aborted
     };
 
     /// What a look at a flow shows of its window.
     struct Sight
     {
         double seconds{0};     //!< the time
+        double elapsed{0};     //!< since the window began
+        double known{0};       //!< of that, what is known of
         double bits{0};        //!< that arrived in the window, on the wire
-        double least{0};       //!< bit/s that it has
-        double mean{0};        //!< bit/s that it seems to have
-        double most{0};        //!< bit/s that it can have
-        bool isAdvance{false}; //!< there is news
+        double unknownBits{0}; //!< that may have arrived besides
+        bool isEarly{false};   //!< too early to lack anything
         bool isEnd{false};     //!< all has arrived
     };
 
-    void Look(Flow& flow, uint64_t acked, double seconds, bool isEnd);
-    /// @return whether nothing of a flow has arrived before this look, and that is no news
-    bool IsBeforeFirst(Flow& flow, uint64_t acked, double seconds);
-    static Sight MakeSight(const Flow& flow, double seconds, bool isAdvance, bool isEnd);
-    /// @return frames that a flow lacks in its window, if it should get some bit/s
-    static double FindLack(const Flow& flow, const Sight& sight, double share);
+    void Look(Flow& flow, double seconds, bool isEnd);
+    /// @return whether a flow shows nothing because of what was given up on its path
+    bool IsBehindAborted(Flow& flow, double seconds);
+    static Sight MakeSight(const Flow& flow, double seconds, bool isEnd);
+    /// @return frames that a flow lacks in its window
+    double FindLack(const Flow& flow, const Sight& sight) const;
     static bool IsWindowFull(const Flow& flow, const Sight& sight);
+    /// @return bits that a link of a flow's path carried in its window, for all flows
+    double FindCarried(const Flow& flow, std::size_t i) const;
+    /// @return bit/s that it carried at most
+    double FindMostCarried(const Flow& flow, std::size_t i, const Sight& sight) const;
     /// @return bit/s that the links of a flow leave for it, as they are believed to be
-    double FindShare(const Flow& flow) const;
-    void SetRate(Flow& flow, double low, double high);
+    double FindShare(const Flow& flow, const Sight& sight) const;
     void SetLack(Flow& flow, double lack);
     /// Begin anew with what has arrived by now.
     void BeginWindow(Flow& flow, double seconds);
-    /// Begin anew if the window is from a time in which others took of a slow link.
-    void SkipShared(Flow& flow);
     void CloseWindow(Flow& flow, const Sight& sight);
     /// Links that a flow keeps as busy as believed are as slow as believed.
-    void Confirm(const Flow& flow, double seconds);
+    void Confirm(const Flow& flow, const Sight& sight);
     /// Links that carry more than believed are faster.
-    void Refute(const Flow& flow, double seconds);
+    void Refute(const Flow& flow, const Sight& sight);
     /// First guesses come down to what is seen.
-    void Refine(const Flow& flow, double seconds);
+    void Refine(const Flow& flow, const Sight& sight);
     /// Find links to blame for what a flow lacks. @return whether there were any
-    bool Blame(const Flow& flow, double seconds);
+    bool Blame(const Flow& flow, const Sight& sight);
     /// The blame of a link was wrong.
     void Clear(DirectedLinkId id, double score, double seconds);
     void DropPartner(DirectedLinkId id, DirectedLinkId partner);
     void Believe(DirectedLinkId id, double bps, double seconds);
-    void Remove(TransferId id, double seconds);
+    void Remove(TransferId id);
+    void Forget(double seconds);
 
-    RateBeliefsSettings m_settings;               //!< how quickly to believe and to forget
-    std::vector<LinkState> m_links;               //!< by directed link
-    std::unordered_map<TransferId, Flow> m_flows; //!< under way
-    std::vector<uint64_t> m_announcedBps;         //!< by directed link
-    std::vector<uint64_t> m_believedBps;          //!< by directed link
-    std::vector<BeliefChange> m_changes;          //!< not taken yet
-    uint64_t m_version{0};                        //!< see GetVersion
+    RateBeliefsSettings m_settings;       //!< how quickly to believe and to forget
+    std::vector<LinkState> m_links;       //!< by directed link
+    std::map<TransferId, Flow> m_flows;   //!< under way
+    std::vector<uint64_t> m_announcedBps; //!< by directed link
+    std::vector<uint64_t> m_believedBps;  //!< by directed link
+    std::vector<BeliefChange> m_changes;  //!< not taken yet
+    uint64_t m_version{0};                //!< see GetVersion
 };
 
 } // namespace ns3::allreduce
