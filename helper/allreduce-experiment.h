@@ -114,8 +114,8 @@ struct ExperimentSettings
     /// Servers that are ready later than the others; of each experiment its own. Without
     /// adaptation Live all wait for them.
     std::vector<LateServer> lateServers;
-    uint32_t nRanks{1};                  //!< processes that simulate together
-    std::vector<uint32_t> partition;     //!< by node: its process; empty: so that they wait little
+    uint32_t nRanks{1};              //!< processes that simulate together
+    std::vector<uint32_t> partition; //!< by node: its process; empty: so that they wait little
 
     /// Told of the network when it has been built, for traces; what it returns lives as long as the
     /// simulation.
