@@ -584,6 +584,7 @@ class KnownTestCase : public DataCentreTestCase
     {
         const Topology topology = ParseTopology("bcube:4,1");
         PlanOptions plan;
+        plan.chunksPerServer = "16";
         RunOptions options = MakeOptions("raw", "dependency");
         options.faults.slow = {"0-16:10", "1-16:2@1us,2us"};
         const Experiment unknown = PlanExperiment(topology, "forest", 16 << 20, plan, options);
