@@ -582,16 +582,16 @@ class KnownTestCase : public DataCentreTestCase
   private:
     void DoRun() override
     {
-        const Topology topology = ParseTopology("bcube:4,1");
+        const Topology topology = ParseTopology("bcube:3,1");
         PlanOptions plan;
-        plan.chunksPerServer = "16";
+        plan.chunksPerServer = "8";
         RunOptions options = MakeOptions("raw", "dependency");
-        options.faults.slow = {"0-16:10", "1-16:2@1us,2us"};
-        const Experiment unknown = PlanExperiment(topology, "forest", 16 << 20, plan, options);
+        options.faults.slow = {"0-9:10", "1-9:2@1us,2us"};
+        const Experiment unknown = PlanExperiment(topology, "forest", 4 << 20, plan, options);
         const auto before = RunExperiment(unknown, options);
         const auto rowBefore = MakeRow(unknown, options, before);
         options.faults.known = true;
-        const Experiment known = PlanExperiment(topology, "forest", 16 << 20, plan, options);
+        const Experiment known = PlanExperiment(topology, "forest", 4 << 20, plan, options);
         const auto after = RunExperiment(known, options);
         const auto row = MakeRow(known, options, after);
         NS_TEST_EXPECT_MSG_EQ(after.failure, "", "on the same network");
@@ -606,7 +606,7 @@ class KnownTestCase : public DataCentreTestCase
         options.faults.known = false;
         options.faults.slow.erase(options.faults.slow.begin());
         const Topology file = topology.WithLinks(topology.GetName(), links);
-        const Experiment ofFile = PlanExperiment(file, "forest", 16 << 20, plan, options);
+        const Experiment ofFile = PlanExperiment(file, "forest", 4 << 20, plan, options);
         NS_TEST_EXPECT_MSG_EQ(ofFile.plan.GetHash(), known.plan.GetHash(), "as with a file");
         NS_TEST_EXPECT_MSG_EQ(RunExperiment(ofFile, options).measuredSeconds,
                               after.measuredSeconds,
