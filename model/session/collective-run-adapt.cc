@@ -59,7 +59,8 @@ CollectiveRun::BeginLive()
         scheduler->ChoosesByTransfer() ? scheduler : CreateScheduler("live"),
         m_progress->GetState(),
         GetBytesOf(0));
-    m_hasGuidance = false;
+    m_live->SetBelieved(m_beliefs->GetBelievedBps());
+    m_hasFollowed = false;
     m_nLate = 0;
     for (NodeId server = 0; server < m_settings.isReady.size(); ++server)
     {
@@ -79,20 +80,20 @@ CollectiveRun::NotifyServerReady(NodeId server)
     m_lastArrival = Simulator::Now();
     --m_nLate;
     m_live->SetReady(server, true);
+    CompleteArrived();
     BeginWorkloads();
     FailIfStuck();
 }
 
-/// @return what the scheduler plans for the announced network; one empty round if it plans nothing
+/// @return what is planned for the announced network at first, and nothing after that: one empty
+/// round
 std::vector<WorkloadList>
-CollectiveRun::GetGuidance()
+CollectiveRun::GetRoundsToFollow()
 {
-    if (m_hasGuidance)
-    {
-        return m_live->TakePlan();
-    }
-    m_hasGuidance = true;
-    if (m_prover.GetScheduler()->ChoosesByTransfer() && !m_prover.HasPlan())
+    const Ptr<AllReduceScheduler> scheduler = m_prover.GetScheduler();
+    const bool isPlanned = m_prover.HasPlan() || !scheduler->ChoosesByTransfer() ||
+                           !scheduler->ChoosesByRound();
+    if (std::exchange(m_hasFollowed, true) || !isPlanned)
     {
         return {WorkloadList()};
     }
@@ -141,6 +142,7 @@ CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
         AbortFlowsOver(link);
     }
     m_live->NotifySurprise();
+    CompleteArrived();
     BeginWorkloads();
     if (m_flows.empty())
     {
@@ -263,12 +265,18 @@ CollectiveRun::UseBeliefs()
     }
     m_usedVersion = m_beliefs->GetVersion();
     m_lastUse = Simulator::Now();
+    const bool isFollowing = !m_live || m_live->GetFollowed();
+    if (isFollowing && !DoesReplanPay())
+    {
+        return;
+    }
     if (m_live)
     {
         m_live->SetBelieved(m_beliefs->GetBelievedBps());
         GiveUpCrawling();
+        CompleteArrived();
     }
-    else if (DoesReplanPay())
+    else
     {
         BeginReplan();
     }
@@ -318,11 +326,12 @@ CollectiveRun::CountBitsAhead() const
             }
         }
     }
-    for (uint32_t index = 0; index < m_rounds->GetSize() && !m_settings.hasBarriers; ++index)
+    const WorkloadDispatcher& rounds = m_live ? *m_live->GetFollowed() : *m_rounds;
+    for (uint32_t index = 0; index < rounds.GetSize() && !m_settings.hasBarriers; ++index)
     {
-        if (!m_rounds->HasBegun(index))
+        if (!rounds.HasBegun(index))
         {
-            count(m_rounds->Get(index));
+            count(rounds.Get(index));
         }
     }
     return bits;

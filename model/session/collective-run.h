@@ -214,7 +214,7 @@ class CollectiveRun
     const Topology& GetPlanned() const;
     void BeginLive();
     void NotifyLinkChangedLive(LinkId link, bool isUp);
-    std::vector<WorkloadList> GetGuidance();
+    std::vector<WorkloadList> GetRoundsToFollow();
     std::vector<WorkloadList> GetRoundsForBelieved();
     void FailIfStuck();
     uint64_t FindPace(const Flow& flow) const;
@@ -277,7 +277,7 @@ class CollectiveRun
     Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
     Time m_lookInterval;                        //!< between looks at flows
     EventId m_look;                             //!< looks at flows
-    bool m_hasGuidance{false};                  //!< live: somebody has planned
+    bool m_hasFollowed{false};                  //!< live: the plan is not to be begun any more
     uint32_t m_nLate{0};                        //!< servers that are not ready
 
     // Whether it goes on at all
