@@ -161,10 +161,11 @@ CollectiveRun::FailIfStuck()
     }
 }
 
-/// Links believed slow are sent to as fast as announced: else nobody would see that they recover.
+/// Links believed slow are sent to a little faster: else nobody would see that they recover.
 uint64_t
 CollectiveRun::FindPace(const Flow& flow) const
 {
+    constexpr double PROBING_FACTOR = 1.3;
     const uint64_t rate = m_dispatcher->GetRate(flow.index);
     if (!m_beliefs || m_live)
     {
@@ -179,7 +180,7 @@ CollectiveRun::FindPace(const Flow& flow) const
         least = std::min(least, announced[link]);
         isSlow = isSlow || believed[link] < announced[link];
     }
-    return isSlow ? least : rate;
+    return isSlow ? std::min<uint64_t>(least, PROBING_FACTOR * rate) : rate;
 }
 
 /// What was learned in one collective serves the next.
@@ -188,6 +189,7 @@ CollectiveRun::BeginBeliefs()
 {
     constexpr double MEMORY_CHUNKS = 16;
     constexpr double LOOK_FRAMES = 4;
+    constexpr double NEVER = 1e9;
     const Topology& announced = GetAnnounced();
     uint64_t slowest = UINT64_MAX;
     for (const Link& link : announced.GetLinks())
@@ -202,6 +204,10 @@ CollectiveRun::BeginBeliefs()
         RateBeliefsSettings settings;
         settings.memorySeconds =
             std::max(settings.memorySeconds, MEMORY_CHUNKS * m_chunkTime.GetSeconds());
+        if (m_settings.adapt == AllReduceSession::REPLAN)
+        {
+            settings.memorySeconds = NEVER; // To plan for a mere hope would cost more than it wins.
+        }
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();

@@ -165,6 +165,7 @@ class CollectiveRun
         AllReduceFlow watched;                 //!< what can be watched
         std::vector<DirectedLinkId> links;     //!< those it crosses
         Bytes arrived;                         //!< what has arrived, if that matters
+        bool isProbe{false};                   //!< sent faster than it may arrive, see FindPace
     };
 
     // Rounds: collective-run.cc
@@ -195,7 +196,7 @@ class CollectiveRun
     void NotifyGranted(const std::vector<uint32_t>& indices);
     Flow MakeFlow(uint32_t index);
     Flow TakeFlow(TransferId transfer);
-    void Emit(TransferId transfer, const Workload& workload, const Flow& flow);
+    void Emit(TransferId transfer, const Workload& workload, Flow& flow);
     void DeliverEmpty(TransferId transfer);
     void NotifySent(TransferId transfer);
     void NotifyDelivered(TransferId transfer, const Bytes& data);
