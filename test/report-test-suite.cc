@@ -215,7 +215,7 @@ class TraceEventsTestCase : public TestCase
         result.unfinishedFlows = {{5, REDUCE, 3, 0, 200, MicroSeconds(20), MicroSeconds(25)}};
         result.marks = {{RunMark::LINK_BROKE, NanoSeconds(40250), 0, 1, 3, 16, ""},
                         {RunMark::LINK_MENDED, MicroSeconds(42), 0, 1, 3, 16, ""},
-                        {RunMark::REPLANNED, MicroSeconds(45), 0, 2, 0, 0, "greedy"}};
+                        {RunMark::REPLANNED, MicroSeconds(45), 0, 2, 0, 0, 0, "greedy"}};
         std::ostringstream out;
         WriteTraceEvents(result, out);
         const std::vector<Json> spans = CheckEvents(out.str());
