@@ -333,7 +333,8 @@ FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
     PartitionSearch search(topology, shrunk);
     const Partition partition = search.FindBest();
     PriceBound bound;
-    bound.prices = MakePrices(topology, search.FindSides(partition), partition.nParts);
+    bound.side = search.FindSides(partition);
+    bound.prices = MakePrices(topology, bound.side, partition.nParts);
     bound.treePrice = PriceTree(topology, bound.prices);
     bound.widthPrice = SumPrices(topology, widths, bound.prices);
     bound.parts.resize(partition.nParts);
