@@ -114,8 +114,8 @@ struct ExperimentSettings
     /// Servers that are ready later than the others; of each experiment its own. Without
     /// adaptation Live all wait for them.
     std::vector<LateServer> lateServers;
-    uint32_t nRanks{1};                  //!< processes that simulate together
-    std::vector<uint32_t> partition;     //!< by node: its process; empty: so that they wait little
+    uint32_t nRanks{1};              //!< processes that simulate together
+    std::vector<uint32_t> partition; //!< by node: its process; empty: so that they wait little
 
     /// Told of the network when it has been built, for traces; what it returns lives as long as the
     /// simulation.
@@ -156,8 +156,9 @@ struct ExperimentResult : SessionRecord
     double idealBandwidthSeconds{0};  //!< what links need to carry the data; of one size of data
     double idealLatencySeconds{0};    //!< what one server's data needs; the larger one is the ideal
     std::string bottleneck;           //!< what decides that
-    double knownIdealSeconds{0};      //!< without the links that are down in the end; 0: unknown
-    std::string downLinks;            //!< those links, as "0-16,1-17"
+    double knownIdealSeconds{0};      //!< if all changes of rates are known; 0: there are none
+    std::string knownBottleneck;      //!< what decides that, or why it would take for ever
+    std::string downLinks;            //!< links that are down in the end, as "0-16,1-17"
     double predictedSeconds{0};       //!< by the flow-level model, for the announced network
     double endSeconds{0};             //!< simulated time when the simulation ended, well or not
     double doneSeconds{0};            //!< when these AllReduces were over, others perhaps not

@@ -11,10 +11,10 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/chakra-workload.h"
-#include "ns3/chunk-needs.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/enum.h"
 #include "ns3/ideal-time.h"
+#include "ns3/known-ideal.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
 #include "ns3/uinteger.h"
@@ -52,6 +52,8 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
     m_session->SetAnnounced(m_experiment.GetAnnounced());
     m_session->TraceConnectWithoutContext("RoundEnded",
                                           MakeCallback(&ExperimentSession::NoteRoundEnded, this));
+    m_session->TraceConnectWithoutContext("Done",
+                                          MakeCallback(&ExperimentSession::NoteBegin, this));
     helper.GetApplications().Start(m_settings.start);
     for (const LateServer& late : m_settings.lateServers)
     {
@@ -126,6 +128,12 @@ ExperimentSession::FindWait(uint32_t index)
     const Time ready = NanoSeconds(m_iteration->FindReady(index));
     m_result.collectives[index].ready = ready.GetSeconds();
     return Max(Time(0), m_trainingBegin + ready - Simulator::Now());
+}
+
+void
+ExperimentSession::NoteBegin(Time)
+{
+    m_begins.push_back(m_session->GetBegin());
 }
 
 void
@@ -216,27 +224,49 @@ ExperimentSession::ComputeIdeal(const Topology& topology, uint64_t bytes) const
 void
 ExperimentSession::CollectDownLinks()
 {
-    const Topology& topology = m_network->GetTopology();
-    std::vector<Link> left;
-    for (LinkId id = 0; id < topology.GetNLinks(); ++id)
+    for (LinkId id = 0; id < m_network->GetTopology().GetNLinks(); ++id)
     {
-        const Link& link = topology.GetLink(id);
-        if (m_network->IsLinkUp(id))
+        if (!m_network->IsLinkUp(id))
         {
-            left.push_back(link);
-            continue;
+            const Link& link = m_network->GetTopology().GetLink(id);
+            m_result.downLinks +=
+                (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
         }
-        m_result.downLinks +=
-            (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
     }
-    const Topology rest = topology.WithLinks(topology.GetName(), left);
-    const auto isPossible = [&] {
-        const AllReduceState state(rest, m_experiment.plan.GetCollective());
-        return rest.AreServersConnected() && FindCutOff(state, false).empty();
-    };
-    if (!m_result.downLinks.empty() && !m_experiment.training && isPossible())
+}
+
+/// What a planner could have reached that had known what the network would do.
+void
+ExperimentSession::FindKnownIdeal(Surprises surprises)
+{
+    const Topology& topology = m_network->GetTopology();
+    surprises.lateServers = m_settings.lateServers; // those of this session
+    if (m_experiment.training || ListCapacityChanges(topology, surprises).empty())
     {
-        m_result.knownIdealSeconds = ComputeIdeal(rest, m_experiment.bytes).seconds;
+        return;
+    }
+    if (m_begins.empty())
+    {
+        m_begins.push_back(m_session->GetBegin());
+    }
+    try
+    {
+        double sum = 0;
+        for (const Time& begin : m_begins)
+        {
+            const IdealTime ideal =
+                ComputeKnownIdealTime(topology,
+                                      m_experiment.plan.GetCollective(),
+                                      GetTotalBytes(m_experiment.bytes),
+                                      ListCapacityChanges(topology, surprises, begin));
+            sum += ideal.seconds;
+            m_result.knownBottleneck = ideal.GetReason();
+        }
+        m_result.knownIdealSeconds = sum / m_begins.size();
+    }
+    catch (const InputError& error)
+    {
+        m_result.knownBottleneck = error.what(); // the run has failed for the same reason
     }
 }
 
@@ -310,7 +340,7 @@ ExperimentSession::NoteEnd()
 }
 
 void
-ExperimentSession::Collect()
+ExperimentSession::Collect(const Surprises& surprises)
 {
     m_result.doneSeconds = Min(m_end, Simulator::Now()).GetSeconds();
     m_result.endSeconds = Simulator::Now().GetSeconds();
@@ -347,6 +377,7 @@ ExperimentSession::Collect()
         m_result.nResent = datagrams->GetNResent();
     }
     CollectDownLinks();
+    FindKnownIdeal(surprises);
     m_recorder.Finish();
     static_cast<SessionRecord&>(m_result) = m_recorder.GetRecord();
 }
