@@ -241,7 +241,9 @@ ExperimentSession::FindKnownIdeal(Surprises surprises)
 {
     const Topology& topology = m_network->GetTopology();
     surprises.lateServers = m_settings.lateServers; // those of this session
-    if (m_experiment.training || ListCapacityChanges(topology, surprises).empty())
+    const bool isAsAnnounced =
+        !m_experiment.announced && ListCapacityChanges(topology, surprises).empty();
+    if (m_experiment.training || isAsAnnounced)
     {
         return;
     }

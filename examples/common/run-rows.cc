@@ -115,7 +115,7 @@ AddKnownIdeal(nlohmann::ordered_json& row, const ExperimentResult& result)
 {
     if (result.knownBottleneck.empty())
     {
-        return; // it did nothing
+        return; // it was as announced
     }
     row["known_ideal_s"] = nullptr; // nobody could end
     row["known_ratio"] = nullptr;
@@ -194,7 +194,8 @@ TellKnownIdeal(const std::string& program, const nlohmann::ordered_json& row)
 {
     const bool isBroken = row.contains("down_links");
     const auto known = row.find("known_ideal_s");
-    const bool isKnown = known != row.end() && known->is_number();
+    const bool isKnown =
+        known != row.end() && known->is_number() && *known != row["ideal_s"]; // it changed
     if (row.contains("job") || !(isBroken || isKnown))
     {
         return;
