@@ -25,18 +25,15 @@ namespace
 {
 
 /// Refuse what would take for ever. @param who has too little
-void
-CheckEverDone(const Topology& topology, uint64_t bytes, double seconds, const std::string& who)
+[[noreturn]] void
+FailForEver(const Topology& topology, uint64_t bytes, const std::string& who)
 {
-    if (std::isinf(seconds))
-    {
-        FailInput(topology.GetName(),
-                  ": ",
-                  who,
-                  ": after all changes of rates too little gets through, for ever, for ",
-                  bytes,
-                  " bytes; expected links that last longer or come back");
-    }
+    FailInput(topology.GetName(),
+              ": ",
+              who,
+              ": after all changes of rates too little gets through, for ever, for ",
+              bytes,
+              " bytes; expected links that last longer or come back");
 }
 
 /// Finds sides of the network that prove how long a collective takes at least.
@@ -65,7 +62,10 @@ class SideSearch
         {
             Sides sides = FindSides(rates);
             const double seconds = ComputeSeconds(sides);
-            CheckEverDone(m_topology, m_bytes, seconds, Describe(sides, rates));
+            if (std::isinf(seconds))
+            {
+                FailForEver(m_topology, m_bytes, Describe(m_topology, sides));
+            }
             isNew = seconds > ideal.bandwidth * (1 + LEAST_GAIN);
             if (isNew)
             {
@@ -76,7 +76,7 @@ class SideSearch
                 isNew = rates != last; // the same rates have the same sides
             }
         }
-        ideal.bottleneck = Describe(best, m_supply.ComputeMeanRates(ideal.bandwidth));
+        ideal.bottleneck = Describe(MakeMean(ideal.bandwidth), best);
     }
 
   private:
@@ -178,16 +178,23 @@ class SideSearch
         return !m_topology.IsServer(node) || m_mayHold[node];
     }
 
-    std::string Describe(const Sides& sides, const std::vector<uint64_t>& rates) const
+    /// @param network this one, perhaps with other rates
+    std::string Describe(const Topology& network, const Sides& sides) const
     {
+        return m_collective.IsOfAll() ? DescribeBottleneck(network, sides.prices)
+                                      : DescribeBottleneck(network, sides.cut);
+    }
+
+    /// @return the network with the mean rates that it has until then
+    Topology MakeMean(double seconds) const
+    {
+        const std::vector<uint64_t> rates = m_supply.ComputeMeanRates(seconds);
         std::vector<Link> links = m_topology.GetLinks();
         for (LinkId id = 0; id < links.size(); ++id)
         {
             links[id].rateBps = rates[id];
         }
-        const Topology mean = m_topology.WithLinks(m_topology.GetName(), std::move(links));
-        return m_collective.IsOfAll() ? DescribeBottleneck(mean, sides.prices)
-                                      : DescribeBottleneck(mean, sides.cut);
+        return m_topology.WithLinks(m_topology.GetName(), std::move(links));
     }
 
     const Topology& m_topology;
@@ -237,7 +244,10 @@ class PortSearch
         if (obligation.bytes > 0)
         {
             const double seconds = m_supply.FindSeconds(ports, 8.0 * obligation.bytes);
-            CheckEverDone(m_topology, m_bytes, seconds, m_topology.Describe(server));
+            if (std::isinf(seconds))
+            {
+                FailForEver(m_topology, m_bytes, m_topology.Describe(server));
+            }
             NoteLatency(server, obligation, seconds, ideal);
         }
     }
