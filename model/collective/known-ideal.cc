@@ -57,58 +57,139 @@ class SideSearch
     void Run(IdealTime& ideal)
     {
         std::vector<uint64_t> rates = m_supply.ComputeMeanRates(0);
-        Sides best;
+        Claim best;
         for (bool isNew = true; isNew;)
         {
-            Sides sides = FindSides(rates);
-            const double seconds = ComputeSeconds(sides);
-            if (std::isinf(seconds))
+            Claim claim = FindClaim(rates);
+            if (std::isinf(claim.seconds))
             {
-                FailForEver(m_topology, m_bytes, Describe(m_topology, sides));
+                FailForEver(m_topology, m_bytes, Describe(m_topology, claim));
             }
-            isNew = seconds > ideal.bandwidth * (1 + LEAST_GAIN);
+            isNew = claim.seconds > best.seconds * (1 + LEAST_GAIN);
             if (isNew)
             {
-                ideal.bandwidth = seconds;
-                best = std::move(sides);
+                best = std::move(claim);
                 const std::vector<uint64_t> last =
-                    std::exchange(rates, m_supply.ComputeMeanRates(seconds));
+                    std::exchange(rates, m_supply.ComputeMeanRates(best.seconds));
                 isNew = rates != last; // the same rates have the same sides
             }
         }
-        ideal.bottleneck = Describe(MakeMean(ideal.bandwidth), best);
+        ideal.bandwidth = best.seconds;
+        ideal.bottleneck = Describe(MakeMean(rates), best);
     }
 
   private:
     /// Less is due to rounding.
     static constexpr double LEAST_GAIN = 1e-12;
 
-    /// Sides with no node in common. One of the two says more about them.
-    struct Sides
+    /// What some sides prove. One of the two says more about them.
+    struct Claim
     {
         PriceBound prices; //!< for AllReduces of all servers
         CutBound cut;      //!< for collectives of groups
+        double seconds{0}; //!< for so long their links are busy at least
     };
 
-    /// @return the best sides at constant rates
-    Sides FindSides(const std::vector<uint64_t>& rates) const
+    /// @return what the best sides at constant rates prove @param rates by directed link
+    Claim FindClaim(const std::vector<uint64_t>& rates) const
     {
-        if (m_collective.IsOfAll())
+        const std::vector<uint64_t> means = AverageDirections(rates);
+        Claim claim;
+        if (!m_collective.IsOfAll())
         {
-            return {FindLinkPrices(m_topology, rates), {}};
+            std::vector<uint64_t> chunkBytes;
+            for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+            {
+                chunkBytes.push_back(GetChunkBytes(m_bytes, m_collective.GetNChunks(), chunk));
+            }
+            claim.cut = FindBestCut(m_topology, m_collective, means, chunkBytes);
+            claim.seconds = ComputeSecondsOfGroups(claim.cut);
+            return claim;
         }
-        std::vector<uint64_t> chunkBytes;
-        for (ChunkId chunk = 0; chunk < m_collective.GetNChunks(); ++chunk)
+        claim.prices = FindLinkPrices(m_topology, means);
+        claim.seconds = ComputeSecondsOfAll(claim.prices);
+        const std::vector<uint64_t> reversed = SwapDirections(rates);
+        if (rates != reversed)
         {
-            chunkBytes.push_back(GetChunkBytes(m_bytes, m_collective.GetNChunks(), chunk));
+            Replace(claim, ClaimByDirection(FindSidesToLeave(m_topology, rates), true));
+            Replace(claim, ClaimByDirection(FindSidesToLeave(m_topology, reversed), false));
+            Replace(claim, ClaimByDirection({FindNarrowestSide(m_topology, rates)}, true));
         }
-        return {{}, FindBestCut(m_topology, m_collective, rates, chunkBytes)};
+        return claim;
     }
 
-    double ComputeSeconds(const Sides& sides) const
+    /// @return by link: the mean of both directions, rounded up
+    static std::vector<uint64_t> AverageDirections(const std::vector<uint64_t>& rates)
     {
-        return m_collective.IsOfAll() ? ComputeSecondsOfAll(sides.prices)
-                                      : ComputeSecondsOfGroups(sides.cut);
+        std::vector<uint64_t> means;
+        for (DirectedLinkId link = 0; link < rates.size(); link += 2)
+        {
+            means.push_back((rates[link] + rates[Reverse(link)] + 1) / 2);
+        }
+        return means;
+    }
+
+    /// @return by directed link: the rate of the other direction
+    static std::vector<uint64_t> SwapDirections(std::vector<uint64_t> rates)
+    {
+        for (DirectedLinkId link = 0; link < rates.size(); link += 2)
+        {
+            std::swap(rates[link], rates[Reverse(link)]);
+        }
+        return rates;
+    }
+
+    /// Keep the one that proves more.
+    static void Replace(Claim& claim, Claim other)
+    {
+        if (other.seconds > claim.seconds)
+        {
+            claim = std::move(other);
+        }
+    }
+
+    /// @return what sides prove, on which all servers are, or one side alone
+    /// @param isLeaving whether it is about what leaves them, else about what enters them
+    Claim ClaimByDirection(const std::vector<std::vector<bool>>& sides, bool isLeaving) const
+    {
+        Claim claim;
+        claim.prices.prices.assign(m_topology.GetNLinks(), 0);
+        std::vector<LinkSupply::Part> links;
+        for (const std::vector<bool>& isInside : sides)
+        {
+            claim.prices.parts.push_back(ListServers(isInside, true));
+            for (DirectedLinkId link = 0; link < m_topology.GetNDirectedLinks(); ++link)
+            {
+                const bool isFrom = isInside[m_topology.GetSource(link)];
+                const bool isTo = isInside[m_topology.GetTarget(link)];
+                if (isFrom != isTo && isFrom == isLeaving)
+                {
+                    links.push_back({link, 0});
+                    claim.prices.prices[GetLinkId(link)] = 1;
+                }
+            }
+        }
+        double bits = 16.0 * m_bytes * (sides.size() - 1);
+        if (sides.size() == 1)
+        {
+            claim.prices.parts.push_back(ListServers(sides.front(), false));
+            bits = 8.0 * m_bytes;
+        }
+        claim.seconds = m_supply.FindSeconds(links, bits);
+        return claim;
+    }
+
+    std::vector<NodeId> ListServers(const std::vector<bool>& isInside, bool isWanted) const
+    {
+        std::vector<NodeId> servers;
+        for (NodeId server = 0; server < m_topology.GetNServers(); ++server)
+        {
+            if (isInside[server] == isWanted)
+            {
+                servers.push_back(server);
+            }
+        }
+        return servers;
     }
 
     double ComputeSecondsOfAll(const PriceBound& bound) const
@@ -179,20 +260,20 @@ class SideSearch
     }
 
     /// @param network this one, perhaps with other rates
-    std::string Describe(const Topology& network, const Sides& sides) const
+    std::string Describe(const Topology& network, const Claim& claim) const
     {
-        return m_collective.IsOfAll() ? DescribeBottleneck(network, sides.prices)
-                                      : DescribeBottleneck(network, sides.cut);
+        return m_collective.IsOfAll() ? DescribeBottleneck(network, claim.prices)
+                                      : DescribeBottleneck(network, claim.cut);
     }
 
-    /// @return the network with the mean rates that it has until then
-    Topology MakeMean(double seconds) const
+    /// @return the network with the means of rates by direction
+    Topology MakeMean(const std::vector<uint64_t>& rates) const
     {
-        const std::vector<uint64_t> rates = m_supply.ComputeMeanRates(seconds);
+        const std::vector<uint64_t> means = AverageDirections(rates);
         std::vector<Link> links = m_topology.GetLinks();
         for (LinkId id = 0; id < links.size(); ++id)
         {
-            links[id].rateBps = rates[id];
+            links[id].rateBps = means[id];
         }
         return m_topology.WithLinks(m_topology.GetName(), std::move(links));
     }

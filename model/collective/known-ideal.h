@@ -41,10 +41,11 @@ namespace ns3::allreduce
  *   *Search.* Take the best sides for the rates at first, and the T that they prove; then those for
  *   the mean rates until this T, and what they prove; and so on until it is no longer than before.
  *   Each T is proven, so nothing depends on when this ends; and it ends, because each sides prove
- *   one T, and T only grows. If each link has the same rate in both directions, nothing better is
- *   left out: the sides best for the mean rates until T would prove more than T if any did, see
- *   FindLinkPrices. Where directions differ, sides are sought for the mean of both, and what they
- *   prove is by direction.
+ *   one T, and T only grows. In an AllReduce of all servers nothing better is left out: if any
+ * sides proved more than T, so would those that are best for the mean rates until T. They are those
+ * of FindLinkPrices and, if the directions of some link differ, those that are hardest to leave or
+ * to enter, together or one alone. In a collective of groups sides are sought for the mean of both
+ *   directions, and what they prove is by direction; of a single side that may be either.
  *
  * - **latency**: t + d(u), for every server u, if its ports need t to send its B bits, at the rates
  *   that they have from 0 on, and the farthest server is d(u) away. Likewise for what u must

@@ -171,17 +171,12 @@ std::vector<uint64_t>
 LinkSupply::ComputeMeanRates(double seconds) const
 {
     std::vector<uint64_t> rates;
-    for (DirectedLinkId link = 0; link < m_steps.size(); link += 2)
+    for (const Steps& steps : m_steps)
     {
-        const Steps& there = m_steps[link];
-        const Steps& back = m_steps[Reverse(link)];
-        if (there.size() == 1 && back.size() == 1 && there[0].rateBps == back[0].rateBps)
-        {
-            rates.push_back(std::max<uint64_t>(1, there[0].rateBps)); // exact
-            continue;
-        }
-        const double mean = (ComputeMeanRate(there, seconds) + ComputeMeanRate(back, seconds)) / 2;
-        rates.push_back(std::clamp<uint64_t>(std::ceil(mean), 1, Link::MAX_RATE_BPS));
+        const double mean = ComputeMeanRate(steps, seconds);
+        const uint64_t rate =
+            steps.size() == 1 ? steps[0].rateBps : static_cast<uint64_t>(std::ceil(mean));
+        rates.push_back(std::clamp<uint64_t>(rate, 1, Link::MAX_RATE_BPS));
     }
     return rates;
 }

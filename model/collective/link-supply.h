@@ -53,7 +53,7 @@ class LinkSupply
 
     /**
      * @param seconds how long, from 0 on; 0: the rates are those at 0
-     * @return by link: the mean of its rates in both directions, rounded up, 1 or more
+     * @return by directed link: its mean rate, rounded up, 1 or more
      */
     std::vector<uint64_t> ComputeMeanRates(double seconds) const;
 
