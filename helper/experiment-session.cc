@@ -54,6 +54,8 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
                                           MakeCallback(&ExperimentSession::NoteRoundEnded, this));
     m_session->TraceConnectWithoutContext("Done",
                                           MakeCallback(&ExperimentSession::NoteBegin, this));
+    m_session->TraceConnectWithoutContext("RateBelieved",
+                                          MakeCallback(&ExperimentSession::NoteBelieved, this));
     helper.GetApplications().Start(m_settings.start);
     for (const LateServer& late : m_settings.lateServers)
     {
@@ -155,6 +157,12 @@ void
 ExperimentSession::NoteRoundEnded(uint32_t round, Time)
 {
     m_nRoundsEnded = round + 1;
+}
+
+void
+ExperimentSession::NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now)
+{
+    m_result.beliefs.push_back({Simulator::Now().GetSeconds(), link, before, now});
 }
 
 std::string

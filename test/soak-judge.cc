@@ -502,7 +502,9 @@ SoakJudge::FindWrongTimes() const
             first = flow.iteration == iteration ? std::min(first, flow.begin) : first;
         }
         const Holdings fresh = MakeHoldings(m_experiment.topology, m_collective);
-        sum += FindEndOfWait(fresh, begin) - begin + last - first;
+        // The first AllReduce is counted from the first server on, and begins with the last.
+        const Time ready = iteration == 0 ? std::max(begin, m_drawn.ready) : begin;
+        sum += FindEndOfWait(fresh, ready) - begin + last - first;
         begin = last + m_computeTime;
     }
     const double measured = m_result.measuredSeconds * m_nIterations;

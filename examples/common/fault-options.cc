@@ -6,6 +6,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/link-capacities.h"
 
 #include <algorithm>
 #include <boost/algorithm/string/classification.hpp>
@@ -264,19 +265,21 @@ FaultOptions::AddTo(ProgramOptions& options)
                 ';',
                 "A-B@TIME[,UP_TIME]: this link breaks (and is mended); once or more");
     options.Add("fail-random", failRandom, "COUNT,SEED: so many random links break");
-    options.Add(
-        "slow",
-        slow,
-        ';',
-        "A-B:FACTOR[@TIME[,UP_TIME]]: this link of the actual network is slower than announced (from "
-        "then on, until it recovers): plans, chunks and prediction do not know, the ideal knows what "
-        "is so all the time; once or more");
-    options.Add("known", known, "planners are told of links that are --slow all the time");
-    options.Add("late",
-                late,
+    options.Add("slow",
+                slow,
                 ';',
-                "SERVER:TIME: this server is ready so late: with --adapt=live the others begin, else "
-                "they wait; once or more");
+                "A-B:FACTOR[@TIME[,UP_TIME]]: this link of the actual network is slower than "
+                "announced (from "
+                "then on, until it recovers): plans, chunks and prediction do not know, the ideal "
+                "knows what "
+                "is so all the time; once or more");
+    options.Add("known", known, "planners are told of links that are --slow all the time");
+    options.Add(
+        "late",
+        late,
+        ';',
+        "SERVER:TIME: this server is ready so late: with --adapt=live the others begin, else "
+        "they wait; once or more");
     options.Add("bursts",
                 bursts,
                 "SHARE,LOAD,ON,OFF,SEED: so many of the links' directions have bursts of other "
@@ -298,6 +301,10 @@ FaultOptions::ApplySlow(const Topology& topology) const
             changed.rateBps = SlowDown(changed.rateBps, slowed.factor);
             isAny = true;
         }
+    }
+    if (known)
+    {
+        DeriveCapacities(links); // as for a topology file with these rates
     }
     return isAny ? topology.WithLinks(topology.GetName(), std::move(links)) : topology;
 }

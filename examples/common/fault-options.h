@@ -38,7 +38,8 @@ struct FaultOptions
 
     /**
      * @param topology a network as it is announced
-     * @return the actual one: the same with links that are slow all the time
+     * @return the actual one: the same with links that are slow all the time; if planners know,
+     * with the capacities of these rates, too
      * @throws InputError that names the option
      */
     Topology ApplySlow(const Topology& topology) const;

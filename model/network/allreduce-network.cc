@@ -286,8 +286,8 @@ AllReduceNetwork::SetLinkRate(DirectedLinkId link, uint64_t rateBps)
     NS_ABORT_MSG_IF(rateBps == 0,
                     "SetLinkRate: directed link " << link << " of " << m_topology.GetName()
                                                   << ": rate 0, expected 1 bit/s or more");
-    m_worstSlowdown = std::max<double>(m_worstSlowdown,
-                                       m_topology.GetLinkOf(link).rateBps / double(rateBps));
+    m_worstSlowdown =
+        std::max<double>(m_worstSlowdown, m_topology.GetLinkOf(link).rateBps / double(rateBps));
     GetDevice(link)->SetAttribute("DataRate", DataRateValue(DataRate(rateBps)));
 }
 

@@ -198,7 +198,7 @@ CollectiveRun::GetNextRounds()
 {
     if (m_live)
     {
-        return GetGuidance();
+        return GetRoundsToFollow();
     }
     if (m_believed || m_isReplanDue)
     {
