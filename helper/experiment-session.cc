@@ -243,6 +243,27 @@ ExperimentSession::CollectDownLinks()
     }
 }
 
+/// Add the known ideal of one of the AllReduces to their mean.
+/// @param changes of rates since it began
+void
+ExperimentSession::AddKnownIdeal(const std::vector<RateChange>& changes)
+{
+    const Topology& topology = m_network->GetTopology();
+    const Collective& collective = m_experiment.plan.GetCollective();
+    const uint64_t bytes = GetTotalBytes(m_experiment.bytes);
+    const IdealTime ideal = ComputeKnownIdealTime(topology, collective, bytes, changes);
+    m_result.knownBottleneck = ideal.GetReason();
+    m_result.knownIdealSeconds += ideal.seconds / m_begins.size();
+    // When a rate changes, the packet that is being sent keeps the rate with which it began.
+    const uint64_t gained = m_settings.frame * changes.size();
+    if (collective.IsOfAll() && gained < bytes)
+    {
+        m_leastSeconds +=
+            ComputeKnownIdealTime(topology, collective, bytes - gained, changes).seconds /
+            m_begins.size();
+    }
+}
+
 /// What a planner could have reached that had known what the network would do.
 void
 ExperimentSession::FindKnownIdeal(Surprises surprises)
@@ -261,22 +282,15 @@ ExperimentSession::FindKnownIdeal(Surprises surprises)
     }
     try
     {
-        double sum = 0;
         for (const Time& begin : m_begins)
         {
-            const IdealTime ideal =
-                ComputeKnownIdealTime(topology,
-                                      m_experiment.plan.GetCollective(),
-                                      GetTotalBytes(m_experiment.bytes),
-                                      ListCapacityChanges(topology, surprises, begin));
-            sum += ideal.seconds;
-            m_result.knownBottleneck = ideal.GetReason();
+            AddKnownIdeal(ListCapacityChanges(topology, surprises, begin));
         }
-        m_result.knownIdealSeconds = sum / m_begins.size();
     }
     catch (const InputError& error)
     {
         m_result.knownBottleneck = error.what(); // the run has failed for the same reason
+        m_result.knownIdealSeconds = 0;
     }
 }
 
@@ -395,23 +409,31 @@ ExperimentSession::Collect(const Surprises& surprises)
 void
 ExperimentSession::CheckBound()
 {
+    CheckBound(m_result.idealSeconds, "the ideal");
+    CheckBound(m_leastSeconds, "the known ideal, with a packet more for each change,");
+}
+
+/// @param seconds nothing can be faster @param what says what that is
+void
+ExperimentSession::CheckBound(double seconds, const std::string& what)
+{
     constexpr double ROUNDING = 1e-9; // of sums of floating-point numbers
-    const double least = m_result.idealSeconds * (1 - ROUNDING) - GetClockSaving();
+    const double least = seconds * (1 - ROUNDING) - GetClockSaving(seconds);
     if (m_result.failure.empty() && m_result.measuredSeconds < least)
     {
         std::ostringstream text;
-        text << std::setprecision(9) << "measured " << m_result.measuredSeconds
-             << " s, less than the ideal of " << m_result.idealSeconds
-             << " s less what the clock may round off: " << least << " s";
+        text << std::setprecision(9) << "measured " << m_result.measuredSeconds << " s, less than "
+             << what << " of " << seconds << " s less what the clock may round off: " << least
+             << " s";
         m_result.failure = text.str();
     }
 }
 
 /// The clock has ticks, to which the time of a frame on a link is rounded. Where a frame's
 /// headers take less than half a tick, data can be faster than the rate of the link.
-/// @return the seconds that this can save
+/// @return the seconds that this can save of so many seconds
 double
-ExperimentSession::GetClockSaving() const
+ExperimentSession::GetClockSaving(double seconds) const
 {
     const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_settings.frame);
     double ofFrame = 0; // what one frame saves at most
@@ -422,7 +444,7 @@ ExperimentSession::GetClockSaving() const
         ofFrame = std::max(ofFrame, saved);
         share = std::max(share, saved * link.rateBps / (8.0 * format.payload));
     }
-    return ofFrame > 0 ? share * m_result.idealSeconds + ofFrame * CountLastFrames() : 0;
+    return ofFrame > 0 ? share * seconds + ofFrame * CountLastFrames() : 0;
 }
 
 /// The last frame of a workload need not be full.

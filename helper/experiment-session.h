@@ -94,11 +94,13 @@ class ExperimentSession
     double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
     void FindKnownIdeal(Surprises surprises);
+    void AddKnownIdeal(const std::vector<RateChange>& changes);
+    void CheckBound(double seconds, const std::string& what);
     void CheckDuration();
     Time GetAllReady() const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
-    double GetClockSaving() const;
+    double GetClockSaving(double seconds) const;
     uint64_t CountLastFrames() const;
 
     const Experiment& m_experiment;             //!< what is to be run
@@ -111,6 +113,7 @@ class ExperimentSession
     Time m_trainingBegin;                       //!< when that began
     double m_workSeconds{0};                    //!< of all AllReduces, if nothing changes
     std::vector<Time> m_begins;                 //!< of AllReduces that are over
+    double m_leastSeconds{0};                   //!< what no run can beat on a network that changes
     Time m_end{Time::Max()};                    //!< when it was over
     uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
     uint32_t m_nRoundsEnded{0};                 //!< of the present AllReduce
