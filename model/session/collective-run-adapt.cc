@@ -82,7 +82,10 @@ CollectiveRun::NotifyServerReady(NodeId server)
     m_live->SetReady(server, true);
     CompleteArrived();
     BeginWorkloads();
-    FailIfStuck();
+    if (m_flows.empty())
+    {
+        GoOnSoon(); // It may have no link that is up.
+    }
 }
 
 /// @return what is planned for the announced network at first, and nothing after that: one empty
@@ -91,8 +94,8 @@ std::vector<WorkloadList>
 CollectiveRun::GetRoundsToFollow()
 {
     const Ptr<AllReduceScheduler> scheduler = m_prover.GetScheduler();
-    const bool isPlanned = m_prover.HasPlan() || !scheduler->ChoosesByTransfer() ||
-                           !scheduler->ChoosesByRound();
+    const bool isPlanned =
+        m_prover.HasPlan() || !scheduler->ChoosesByTransfer() || !scheduler->ChoosesByRound();
     if (std::exchange(m_hasFollowed, true) || !isPlanned)
     {
         return {WorkloadList()};
@@ -263,9 +266,12 @@ CollectiveRun::UseBeliefs()
                             << " is believed to have " << change.newBps << " bit/s, before "
                             << change.oldBps);
         m_owner.believed(change);
+        m_lastChange = Simulator::Now();
     }
+    // First guesses get better; choices can be changed at any time, plans cannot.
+    const bool isSettled = m_live || Simulator::Now() >= m_lastChange + m_chunkTime;
     if (m_beliefs->GetVersion() == m_usedVersion || m_isHalted || !m_nextRounds.empty() ||
-        Simulator::Now() < m_lastUse + m_chunkTime)
+        !isSettled || Simulator::Now() < m_lastUse + m_chunkTime)
     {
         return;
     }
