@@ -176,6 +176,12 @@ RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
     {
         return;
     }
+    if (!flow.isOpen)
+    {
+        flow.isOpen = true; // What others' packets did until now is not to be counted.
+        BeginWindow(flow, seconds);
+        return;
+    }
     const Sight sight = MakeSight(flow, seconds, isEnd);
     SetLack(flow, FindLack(flow, sight));
     const bool isFull = IsWindowFull(flow, sight);
@@ -219,6 +225,7 @@ RateBeliefs::IsBehindAborted(Flow& flow, double seconds)
     if (!flow.isSeen || last > flow.begin)
     {
         flow.isSeen = true;
+        flow.isOpen = true;
         SetLack(flow, 0);
         BeginWindow(flow, seconds);
         return true;

@@ -169,6 +169,7 @@ class RateBeliefs
         uint64_t firstAcked{0};            //!< bytes at the beginning of the window
         uint64_t acked{0};                 //!< bytes
         double lack{0};                    //!< frames in the score of its links
+        bool isOpen{false};                //!< the first window has begun
         bool isSeen{false};                //!< something has arrived from behind what was aborted
     };
 
