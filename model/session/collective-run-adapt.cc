@@ -238,7 +238,7 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
     observed.format = m_transport->GetFrameFormat(flow.links.size(), m_network->GetMtu());
     const PathTiming timing =
         ComputePathTiming(GetAnnounced(), path, observed.format.GetFrameBits());
-    observed.roundTripSeconds = timing.frame + timing.propagation;
+    observed.tripSeconds = timing.frame + timing.propagation;
     observed.setupSeconds = m_transport->GetSetupSeconds(GetAnnounced(),
                                                          m_network->GetMtu(),
                                                          {path, flow.watched.bytes, paceBps});
@@ -251,7 +251,7 @@ CollectiveRun::LookAtFlows()
     const double now = Simulator::Now().GetSeconds();
     for (const auto& [transfer, flow] : m_flows)
     {
-        m_beliefs->Progress(transfer, m_transport->GetBytesAcked(transfer));
+        m_beliefs->Progress(transfer, m_transport->GetProgress(transfer));
     }
     m_beliefs->Update(now);
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
@@ -394,15 +394,15 @@ CollectiveRun::GiveUpCrawling()
             announcedBps = std::min(announcedBps, announced[link]);
             believedBps = std::min(believedBps, believed[link]);
         }
-        const uint64_t acked = m_transport->GetBytesAcked(present->first);
+        const uint64_t arrived = m_transport->GetProgress(present->first).arrived;
         const double bits = 8.0 * flow.watched.bytes;
-        const CrawlingTransfer transfer{1 - acked / std::max<double>(1, flow.watched.bytes),
+        const CrawlingTransfer transfer{1 - arrived / std::max<double>(1, flow.watched.bytes),
                                         bits / m_dispatcher->GetExpectedRate(flow.index),
                                         bits / announcedBps,
                                         bits / believedBps};
         if (IsToBeGivenUp(transfer))
         {
-            m_bytesGivenUp += acked;
+            m_bytesGivenUp += arrived;
             Abort(present);
         }
     }
