@@ -80,11 +80,8 @@ FindUseless(const Topology& announced,
 
 } // namespace
 
-BelievedNetwork
-MakeBelievedNetwork(const Topology& announced,
-                    const std::vector<uint64_t>& believedBps,
-                    const Collective& collective,
-                    uint64_t bytes)
+Topology
+MakeWithRates(const Topology& announced, const std::vector<uint64_t>& believedBps)
 {
     std::vector<Link> links = announced.GetLinks();
     for (LinkId link = 0; link < links.size(); ++link)
@@ -92,6 +89,16 @@ MakeBelievedNetwork(const Topology& announced,
         const uint64_t rate = std::min(believedBps[2 * link], believedBps[2 * link + 1]);
         links[link].rateBps = std::max(rate, links[link].rateBps / MOST_SLOWER);
     }
+    return announced.WithLinks(announced.GetName(), std::move(links));
+}
+
+BelievedNetwork
+MakeBelievedNetwork(const Topology& announced,
+                    const std::vector<uint64_t>& believedBps,
+                    const Collective& collective,
+                    uint64_t bytes)
+{
+    std::vector<Link> links = MakeWithRates(announced, believedBps).GetLinks();
     std::vector<LinkId> useless = FindUseless(announced, links, collective, bytes);
     for (const LinkId link : useless)
     {

@@ -25,6 +25,16 @@ struct BelievedNetwork
 /**
  * @ingroup allreduce
  *
+ * @param announced the network as announced
+ * @param believedBps by directed link: the rate that it seems to have
+ * @return the network with these rates, of both directions the lower one, and capacities as
+ * announced
+ */
+Topology MakeWithRates(const Topology& announced, const std::vector<uint64_t>& believedBps);
+
+/**
+ * @ingroup allreduce
+ *
  * A plan sends chunks over a slow link as over any other, and a round takes as long as there: with
  * few chunks much is lost that way. So a link that has become much slower is left out if others
  * need hardly more time without it.

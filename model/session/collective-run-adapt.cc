@@ -12,6 +12,7 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/crawling-transfer.h"
+#include "ns3/ideal-time.h"
 #include "ns3/log.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
@@ -222,6 +223,7 @@ CollectiveRun::BeginBeliefs()
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();
+    m_pause = m_chunkTime;
     m_isReplanDue = false;
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
 }
@@ -276,10 +278,12 @@ CollectiveRun::UseBeliefs()
         m_owner.believed(change);
         m_lastChange = Simulator::Now();
     }
-    // First guesses get better; choices can be changed at any time, plans cannot.
-    const bool isSettled = m_live || Simulator::Now() >= m_lastChange + m_chunkTime;
+    // Choices can be changed at any time, plans cannot: they are for what seems to last.
+    constexpr int64_t SETTLED_CHUNKS = 8;
+    const bool isSettled =
+        m_live || Simulator::Now() >= m_lastChange + SETTLED_CHUNKS * m_chunkTime;
     if (m_beliefs->GetVersion() == m_usedVersion || m_isHalted || !m_nextRounds.empty() ||
-        !isSettled || Simulator::Now() < m_lastUse + m_chunkTime)
+        !isSettled || Simulator::Now() < m_lastUse + m_pause)
     {
         return;
     }
@@ -298,31 +302,35 @@ CollectiveRun::UseBeliefs()
     }
     else
     {
+        m_pause = 2 * m_pause; // Where beliefs change all the time no plan is right for long.
         BeginReplan();
     }
 }
 
-/// @return whether what is left of the plan takes clearly longer than planned, or links are faster
+/// @return whether what is left of the plan takes clearly longer than a new plan could
 bool
 CollectiveRun::DoesReplanPay() const
 {
     constexpr double MOST_LONGER = 1.15;
-    constexpr double FASTER = 1.5;
-    constexpr double FEW_CHUNKS = 4;
+    constexpr double PAUSE_CHUNKS = 2;
     const auto& believed = m_beliefs->GetBelievedBps();
-    double planned = 0;
-    double expected = 0;
-    bool isFaster = false;
     const std::vector<uint64_t> bits = CountBitsAhead();
+    double expected = 0;
     for (DirectedLinkId link = 0; link < bits.size(); ++link)
     {
-        const double rate = GetPlanned().GetLinkOf(link).rateBps;
-        planned = std::max(planned, bits[link] / rate);
         expected = std::max(expected, bits[link] / static_cast<double>(believed[link]));
-        isFaster = isFaster || believed[link] > FASTER * rate;
     }
-    const double chunk = m_chunkTime.GetSeconds();
-    return expected > MOST_LONGER * planned + chunk || (isFaster && planned > FEW_CHUNKS * chunk);
+    const double pause = PAUSE_CHUNKS * m_chunkTime.GetSeconds();
+    if (expected <= pause)
+    {
+        return false;
+    }
+    const double left = 1 - GetShareDone().value_or(0);
+    const double ideal = ComputeIdealTime(MakeWithRates(GetAnnounced(), believed),
+                                          m_collective,
+                                          m_settings.bytes)
+                             .bandwidth;
+    return expected > MOST_LONGER * left * ideal + pause;
 }
 
 /// @return by directed link: what workloads that have not begun will send over it
