@@ -324,8 +324,8 @@ LivePlay::ChangeRates()
         const double factor = factors[Draw(m_random, factors.size())];
         const bool isKnown = Draw(m_random, 4) != 0;
         m_fluid.SetRate(link, announced / factor);
-        believed.push_back(
-            announced / (isKnown ? factor : factors[Draw(m_random, factors.size())]));
+        believed.push_back(announced /
+                           (isKnown ? factor : factors[Draw(m_random, factors.size())]));
     }
     m_dispatcher.SetBelieved(believed);
 }

@@ -93,7 +93,11 @@ class TasksTestCase : public TestCase
     }
 
     /// Do what is possible with a task.
-    static void Change(LiveTasks& tasks, LiveTasks::Id id, Model& model, PathId path, TestRandom& random)
+    static void Change(LiveTasks& tasks,
+                       LiveTasks::Id id,
+                       Model& model,
+                       PathId path,
+                       TestRandom& random)
     {
         if (Draw(random, 5) == 0)
         {
@@ -163,40 +167,6 @@ class ClockTestCase : public TestCase
         Simulator::Destroy();
     }
 };
-
-/// @return groups that do any collective, on some of the servers
-Collective
-DrawCollective(const Topology& topology, TestRandom& random)
-{
-    const uint32_t nServers = topology.GetNServers();
-    const uint32_t chunksPerServer = 1 + Draw(random, 8);
-    if (Draw(random, 2) == 0)
-    {
-        return MakeRoots(nServers, chunksPerServer);
-    }
-    std::vector<NodeId> servers(nServers);
-    std::iota(servers.begin(), servers.end(), 0);
-    for (std::size_t i = servers.size(); i > 1; --i)
-    {
-        std::swap(servers[i - 1], servers[Draw(random, i)]);
-    }
-    const uint32_t nGroups = 1 + Draw(random, std::min(3U, nServers / 2));
-    std::vector<Group> groups;
-    std::size_t next = 0;
-    for (uint32_t i = 0; i < nGroups; ++i)
-    {
-        const std::size_t left = nServers - next - 2 * (nGroups - i - 1);
-        const std::size_t n = 2 + Draw(random, left - 1);
-        Group group;
-        group.kind = static_cast<CollectiveKind>(Draw(random, 5));
-        group.servers.assign(servers.begin() + next, servers.begin() + next + n);
-        std::sort(group.servers.begin(), group.servers.end());
-        group.root = group.servers[Draw(random, n)];
-        groups.push_back(group);
-        next += n;
-    }
-    return MakeCollective(groups, nServers, chunksPerServer, Draw(random, 3) != 0);
-}
 
 /// @return rounds that somebody plans; one empty round: nobody does
 std::vector<WorkloadList>
@@ -332,7 +302,8 @@ struct PuppetStage
     Ptr<TransferPuppet> puppet{CreateObject<TransferPuppet>()};
     LiveDispatcher dispatcher{topology, puppet, state, 1000};
 
-    /// @return a reduce over the switch @param chunk the chunk @param from sender @param to receiver
+    /// @return a reduce over the switch @param chunk the chunk @param from sender @param to
+    /// receiver
     static ChosenTransfer MakeReduce(ChunkId chunk, NodeId from, NodeId to)
     {
         return {chunk, WorkloadKind::REDUCE, {from, 3, to}};
@@ -455,7 +426,9 @@ class BelievedRatesTestCase : public ClockTestCase
         NS_TEST_ASSERT_MSG_EQ(other.has_value(), true, "a port that has rate left");
         NS_TEST_EXPECT_MSG_EQ(stage.dispatcher.GetExpectedRate(*other), RATE / 4 * 3, "the rest");
         stage.dispatcher.BeginNext();
-        NS_TEST_EXPECT_MSG_EQ(stage.puppet->free[stage.Find(3, 0)], 0, "the receiver's port is full");
+        NS_TEST_EXPECT_MSG_EQ(stage.puppet->free[stage.Find(3, 0)],
+                              0,
+                              "the receiver's port is full");
         // It holds its ports until it has arrived: what is sent waits in queues.
         stage.dispatcher.FreePorts(*slow);
         stage.dispatcher.NotifySurprise();
@@ -485,10 +458,9 @@ class BelievedRatesTestCase : public ClockTestCase
         NS_TEST_EXPECT_MSG_EQ(Contains(error, "TransferPuppet"), true, error);
         NS_TEST_EXPECT_MSG_EQ(Contains(error, "0-3-1"), true, error);
         stage.dispatcher.SetReady(1, true);
-        NS_TEST_EXPECT_MSG_EQ(
-            stage.BeginOnce(PuppetStage::MakeReduce(0, 1, 0)).has_value(),
-            true,
-            "it is ready");
+        NS_TEST_EXPECT_MSG_EQ(stage.BeginOnce(PuppetStage::MakeReduce(0, 1, 0)).has_value(),
+                              true,
+                              "it is ready");
     }
 
     /// Choose something about a port of a server, whatever it is.
@@ -512,7 +484,9 @@ class BelievedRatesTestCase : public ClockTestCase
         NS_TEST_EXPECT_MSG_EQ(stage.puppet->nUnderWay, 0, "it is not under way");
         NS_TEST_EXPECT_MSG_EQ(stage.puppet->free[stage.Find(1, 3)], RATE, "its links are free");
         NS_TEST_EXPECT_MSG_EQ(stage.puppet->arrived.empty(), true, "it has not arrived");
-        NS_TEST_EXPECT_MSG_EQ(stage.dispatcher.CompleteNext().has_value(), false, "nor is complete");
+        NS_TEST_EXPECT_MSG_EQ(stage.dispatcher.CompleteNext().has_value(),
+                              false,
+                              "nor is complete");
     }
 };
 

@@ -245,8 +245,12 @@ class SharedBlameTestCase : public TestCase
             runOthers();
         }
         NS_TEST_EXPECT_MSG_EQ(IsNear(network.GetBelieved(4, 5), ANNOUNCED / 10, 0.2), true, "slow");
-        NS_TEST_EXPECT_MSG_EQ(network.GetBelieved(0, 4), ANNOUNCED, "another was fast " << isBefore);
-        NS_TEST_EXPECT_MSG_EQ(network.GetBelieved(5, 2), ANNOUNCED, "another was fast " << isBefore);
+        NS_TEST_EXPECT_MSG_EQ(network.GetBelieved(0, 4),
+                              ANNOUNCED,
+                              "another was fast " << isBefore);
+        NS_TEST_EXPECT_MSG_EQ(network.GetBelieved(5, 2),
+                              ANNOUNCED,
+                              "another was fast " << isBefore);
         const DirectedLinkId slow = *topology.FindDirectedLink(4, 5);
         NS_TEST_EXPECT_MSG_EQ(network.GetBeliefs().IsDoubtful(slow), false, "no doubt is left");
     }
@@ -335,9 +339,7 @@ class RecoveryTestCase : public TestCase
         network.Stream({0, 4, 5, 2}, CHUNK);
         network.Run(40 * before * FRAME_SECONDS + 1000 * FRAME_SECONDS);
         network.SetRate(4, 5, ANNOUNCED / after);
-        const auto isNoticed = [&] {
-            return network.GetBelieved(4, 5) > 0.85 * ANNOUNCED / after;
-        };
+        const auto isNoticed = [&] { return network.GetBelieved(4, 5) > 0.85 * ANNOUNCED / after; };
         const double seconds = network.RunUntil(isNoticed, 10'000 * FRAME_SECONDS);
         NS_TEST_EXPECT_MSG_LT(seconds,
                               2 * MOST_FRAMES * FRAME_SECONDS,
@@ -380,7 +382,9 @@ class SharingTestCase : public TestCase
         {
             believed += " " + std::to_string(bps);
         }
-        NS_TEST_EXPECT_MSG_EQ(network.GetBeliefs().GetVersion(), 0, when << ": believed" << believed);
+        NS_TEST_EXPECT_MSG_EQ(network.GetBeliefs().GetVersion(),
+                              0,
+                              when << ": believed" << believed);
     }
 
     void CheckTogether()
@@ -660,12 +664,12 @@ class RandomFlows
         return true;
     }
 
-    TestRandom m_random;                      //!< random numbers
-    Topology m_topology;                      //!< as announced
-    std::vector<Path> m_paths;                //!< all
-    double m_frameSeconds;                    //!< see GetFrameSeconds
-    std::optional<WatchedNetwork> m_network;  //!< what is watched
-    std::map<TransferId, Path> m_pathOf;      //!< by transfer, also those that are over
+    TestRandom m_random;                     //!< random numbers
+    Topology m_topology;                     //!< as announced
+    std::vector<Path> m_paths;               //!< all
+    double m_frameSeconds;                   //!< see GetFrameSeconds
+    std::optional<WatchedNetwork> m_network; //!< what is watched
+    std::map<TransferId, Path> m_pathOf;     //!< by transfer, also those that are over
 };
 
 /// Noise is no news.

@@ -178,7 +178,8 @@ WatchedNetwork::BeginFlows()
         if (!sent.isThere && sent.begin <= m_actual.GetSeconds())
         {
             sent.isThere = true;
-            sent.flow = m_actual.Begin(sent.links, sent.pace, 8.0 * FORMAT.GetWireBytes(sent.bytes));
+            sent.flow =
+                m_actual.Begin(sent.links, sent.pace, 8.0 * FORMAT.GetWireBytes(sent.bytes));
         }
     }
 }
@@ -192,7 +193,8 @@ WatchedNetwork::Look()
     {
         const double bits = sent.isThere ? m_actual.GetBits(sent.flow) : 0;
         const double late = m_settings.jitter();
-        const int64_t nAcks = std::floor((bits / FORMAT.GetFrameBits() - late) / m_settings.ackFrames);
+        const int64_t nAcks =
+            std::floor((bits / FORMAT.GetFrameBits() - late) / m_settings.ackFrames);
         const uint64_t acked = std::max<int64_t>(0, nAcks) * m_settings.ackFrames * FORMAT.payload;
         m_beliefs.Progress(transfer, std::min(acked, sent.bytes));
     }
