@@ -420,6 +420,10 @@ CollectiveRun::NotifyLinkChanged(LinkId link, bool isUp)
         NotifyLinkChangedLive(link, isUp);
         return;
     }
+    if (m_live)
+    {
+        m_live->KeepPlan(std::exchange(m_nextRounds, {}));
+    }
     if (!isUp)
     {
         AbortFlowsOver(link);

@@ -79,6 +79,12 @@ LiveDispatcher::Clear()
     m_isHalted = true;
 }
 
+void
+LiveDispatcher::KeepPlan(std::vector<WorkloadList> plan)
+{
+    m_plan = std::move(plan);
+}
+
 std::vector<WorkloadList>
 LiveDispatcher::TakePlan()
 {

@@ -60,6 +60,9 @@ class LiveDispatcher : public Dispatcher
     /// What was under way is over; nothing begins before Begin.
     void Clear();
 
+    /// It is not to begin after all. @param plan what TakePlan is to return
+    void KeepPlan(std::vector<WorkloadList> plan);
+
     /// @return the plan, which is not needed any more
     std::vector<WorkloadList> TakePlan();
 
