@@ -349,6 +349,10 @@ CollectiveRun::NotifyBarrierOver()
 void
 CollectiveRun::NotifyNothingUnderWay()
 {
+    if (m_live && !m_flows.empty())
+    {
+        return; // Something else happened at the same time, and let transfers begin.
+    }
     if (!m_settings.usesMessages || m_progress->GetState().IsDone())
     {
         GoOn();
