@@ -353,7 +353,7 @@ CollectiveRun::NotifyNothingUnderWay()
     {
         return; // Something else happened at the same time, and let transfers begin.
     }
-    if (!m_settings.usesMessages || m_progress->GetState().IsDone())
+    if (!m_settings.usesMessages || m_live || m_progress->GetState().IsDone())
     {
         GoOn();
     }
