@@ -152,7 +152,9 @@ CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
 void
 CollectiveRun::FailIfStuck()
 {
-    if (IsRunning() && m_flows.empty() && m_nLate == 0 && m_next.IsExpired())
+    const bool isWaiting =
+        m_nLate > 0 || m_preparation != Preparation::DONE || m_cutOff.IsCutOff();
+    if (IsRunning() && m_flows.empty() && !isWaiting && m_next.IsExpired())
     {
         Fail(GetSchedulerName(*m_prover.GetScheduler()) + " chooses nothing, although " +
              std::to_string(m_progress->GetState().GetNMissing()) + " sums are missing");
