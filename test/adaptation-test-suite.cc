@@ -192,7 +192,7 @@ class AdaptationDraw
         }
         if (Draw(m_random, 4) == 0)
         {
-            settings.nRandomFaults = 1 + Draw(m_random, std::min(3U, announced.GetNLinks() - 1));
+            settings.nRandomFaults = 1 + Draw(m_random, std::min(3U, announced.GetNLinks()));
             settings.faultSeed = m_seed;
         }
     }
