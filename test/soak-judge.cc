@@ -84,7 +84,8 @@ ListFlowEvents(const SessionRecord& record, uint32_t iteration, Time until)
             const bool hasArrived = flows == &record.flows;
             const bool isMoment = hasArrived && flow.duration.IsZero();
             const std::size_t order = &flow - flows->data();
-            if (flow.iteration != iteration || flow.begin > until)
+            const bool isNothing = flow.duration.IsZero() && flows == &record.abortedFlows;
+            if (flow.iteration != iteration || flow.begin > until || isNothing)
             {
                 continue;
             }
