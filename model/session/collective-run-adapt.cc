@@ -206,6 +206,7 @@ CollectiveRun::BeginBeliefs()
     }
     m_lastUse = Simulator::Now();
     m_isReplanDue = false;
+    m_lastProgress = Simulator::Now();
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
 }
 
@@ -226,18 +227,30 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
                                                          m_network->GetMtu(),
                                                          {path, flow.watched.bytes, paceBps});
     m_beliefs->BeginFlow(observed, Simulator::Now().GetSeconds());
+    m_lastProgress = Simulator::Now();
 }
 
 void
 CollectiveRun::LookAtFlows()
 {
-    const double now = Simulator::Now().GetSeconds();
+    uint64_t bytesAcked = 0;
     for (const auto& [transfer, flow] : m_flows)
     {
-        m_beliefs->Progress(transfer, m_transport->GetBytesAcked(transfer));
+        const uint64_t acked = m_transport->GetBytesAcked(transfer);
+        m_beliefs->Progress(transfer, acked);
+        bytesAcked += acked;
     }
-    m_beliefs->Update(now);
-    m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+    m_beliefs->Update(Simulator::Now().GetSeconds());
+    if (std::exchange(m_bytesAcked, bytesAcked) != bytesAcked)
+    {
+        m_lastProgress = Simulator::Now();
+    }
+    // Where delays are long, or nothing can be sent, frames are no measure of time.
+    constexpr int64_t SILENT_LOOKS = 16;
+    const Time silence = Simulator::Now() - m_lastProgress;
+    m_look = Simulator::Schedule(Max(m_lookInterval, silence / SILENT_LOOKS),
+                                 &CollectiveRun::LookAtFlows,
+                                 this);
     UseBeliefs();
     BeginWorkloads();
 }
