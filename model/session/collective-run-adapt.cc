@@ -228,6 +228,11 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
                                                          {path, flow.watched.bytes, paceBps});
     m_beliefs->BeginFlow(observed, Simulator::Now().GetSeconds());
     m_lastProgress = Simulator::Now();
+    if (Simulator::GetDelayLeft(m_look) > m_lookInterval)
+    {
+        m_look.Cancel();
+        m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+    }
 }
 
 void
