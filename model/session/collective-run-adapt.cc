@@ -59,6 +59,7 @@ CollectiveRun::BeginLive()
         scheduler->ChoosesByTransfer() ? scheduler : CreateScheduler("live"),
         m_progress->GetState(),
         GetBytesOf(0));
+    m_live->SetBelieved(m_beliefs->GetBelievedBps());
     m_hasGuidance = false;
     m_nLate = 0;
     for (NodeId server = 0; server < m_settings.isReady.size(); ++server)
@@ -120,17 +121,15 @@ CollectiveRun::GetRoundsForBelieved()
     state.SetRates(*m_believed);
     ledger.SetRates(*m_believed);
     state.SetLinksShared(false);
-    std::vector<WorkloadList> rounds;
-    if (isAnew)
+    if (!m_settings.hasBarriers)
     {
-        rounds = m_prover.PlanAnew(state, ledger);
+        return m_prover.PlanAnew(state, ledger);
     }
-    else if (!m_settings.hasBarriers)
+    if (isAnew || state.IsFresh())
     {
-        rounds = m_prover.GetAll(state, ledger);
+        m_prover.PlanAnew(state, ledger); // Not the plan for the announced network.
     }
-    return m_settings.hasBarriers ? std::vector{m_prover.GetRound(state, ledger)}
-                                  : std::move(rounds);
+    return {m_prover.GetRound(state, ledger)};
 }
 
 void
@@ -152,8 +151,7 @@ CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
 void
 CollectiveRun::FailIfStuck()
 {
-    const bool isWaiting =
-        m_nLate > 0 || m_preparation != Preparation::DONE || m_cutOff.IsCutOff();
+    const bool isWaiting = m_nLate > 0 || m_preparation != Preparation::DONE || m_cutOff.IsCutOff();
     if (IsRunning() && m_flows.empty() && !isWaiting && m_next.IsExpired())
     {
         Fail(GetSchedulerName(*m_prover.GetScheduler()) + " chooses nothing, although " +
@@ -205,7 +203,12 @@ CollectiveRun::BeginBeliefs()
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();
-    m_isReplanDue = false;
+    m_usedVersion = 0;
+    if (m_beliefs->GetBelievedBps() == m_beliefs->GetAnnouncedBps())
+    {
+        m_believed.reset();
+    }
+    m_isReplanDue = m_believed != nullptr; // It paid before, at rates that may have changed since.
     m_lastProgress = Simulator::Now();
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
 }
