@@ -179,7 +179,9 @@ RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
     const Sight sight = MakeSight(flow, seconds, isEnd);
     SetLack(flow, FindLack(flow, sight));
     const bool isFull = IsWindowFull(flow, sight);
-    if (isFull || (isEnd && sight.bits >= LEAST_FRAMES * flow.frameBits))
+    // A later window has in it what came in the one before, and was not known then.
+    const bool isWhole = isEnd && flow.firstAcked == 0;
+    if (isFull || (isWhole && sight.bits >= LEAST_FRAMES * flow.frameBits))
     {
         Confirm(flow, sight);
         Refute(flow, sight);
