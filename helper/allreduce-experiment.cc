@@ -286,7 +286,8 @@ PlanExperiment(const Topology& topology,
         *CreateTransport(settings.transport),
         settings.frame,
         bytes,
-        settings.sync == AllReduceSession::BARRIER);
+        {settings.sync == AllReduceSession::BARRIER,
+         settings.adapt != AllReduceSession::NO_ADAPTATION});
     Experiment experiment{topology, scheduler, choice.scheduler, choice.plan, bytes};
     experiment.shape.nServers = topology.GetNServers();
     experiment.predictedSeconds = choice.predictedSeconds;

@@ -168,6 +168,7 @@ struct ExperimentResult : SessionRecord
     uint32_t nLateFaults{0};          //!< links that were to break after the end
     uint32_t nAborted{0};             //!< flows cut by a broken link, or given up
     uint64_t bytesGivenUp{0};         //!< that had arrived of flows that were given up
+    std::vector<BeliefChange> beliefs; //!< how what was believed of links changed
     uint64_t nMessages{0};            //!< grants, tokens and releases
     bool countsResent{false};         //!< whether the transport counts what it sends again
     uint64_t nResent{0};              //!< packets sent again

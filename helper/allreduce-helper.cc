@@ -91,8 +91,10 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
     {
         UintegerValue bytes;
         StringValue sync;
+        StringValue adapt;
         session->GetAttribute("Bytes", bytes);
         session->GetAttribute("Sync", sync);
+        session->GetAttribute("Adapt", adapt);
         const ChunkChoice choice = ChooseChunks(
             m_network->GetTopology(),
             [this](uint32_t m) { return MakeCollective(m); },
@@ -100,7 +102,7 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
             *transport,
             m_network->GetMtu(),
             bytes.Get(),
-            sync.Get() == "Barrier");
+            {sync.Get() == "Barrier", adapt.Get() != "None"});
         session->Setup(m_network, choice.scheduler, transport, choice.plan.GetCollective());
         session->SetPlan(choice.plan);
     }

@@ -52,6 +52,8 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
     m_session->SetAnnounced(m_experiment.GetAnnounced());
     m_session->TraceConnectWithoutContext("RoundEnded",
                                           MakeCallback(&ExperimentSession::NoteRoundEnded, this));
+    m_session->TraceConnectWithoutContext("RateBelieved",
+                                          MakeCallback(&ExperimentSession::NoteBelieved, this));
     helper.GetApplications().Start(m_settings.start);
     InstallTraining();
     if (m_settings.recordsFlows)
@@ -142,6 +144,12 @@ void
 ExperimentSession::NoteRoundEnded(uint32_t round, Time)
 {
     m_nRoundsEnded = round + 1;
+}
+
+void
+ExperimentSession::NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now)
+{
+    m_result.beliefs.push_back({Simulator::Now().GetSeconds(), link, before, now});
 }
 
 std::string

@@ -80,6 +80,7 @@ class ExperimentSession
     Time FindWait(uint32_t index);
     void NoteDone(Time duration);
     void NoteRoundEnded(uint32_t round, Time duration);
+    void NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now);
     void Predict();
     void PredictTraining();
     IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;

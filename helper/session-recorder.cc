@@ -7,6 +7,8 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
 
 namespace ns3::allreduce
 {
@@ -29,8 +31,14 @@ RunMark::Describe() const
     {
         return planner + (round > 1 ? " planned what was left" : " planned anew");
     }
-    return "link " + std::to_string(a) + "-" + std::to_string(b) +
-           (kind == LINK_BROKE ? " broke" : " was mended");
+    const std::string link = std::to_string(a) + "-" + std::to_string(b);
+    if (kind == SEEMS_SLOWER || kind == SEEMS_FASTER)
+    {
+        std::ostringstream text;
+        text << link << " seems to carry " << std::setprecision(3) << 1e-9 * bps << " Gb/s";
+        return text.str();
+    }
+    return "link " + link + (kind == LINK_BROKE ? " broke" : " was mended");
 }
 
 void
@@ -58,6 +66,8 @@ SessionRecorder::Watch(Ptr<AllReduceNetwork> network,
                                         MakeCallback(&SessionRecorder::NoteHandedOut, this));
     session->TraceConnectWithoutContext("Replanned",
                                         MakeCallback(&SessionRecorder::NoteReplanned, this));
+    session->TraceConnectWithoutContext("RateBelieved",
+                                        MakeCallback(&SessionRecorder::NoteBelieved, this));
     network->TraceConnectWithoutContext("LinkChanged",
                                         MakeCallback(&SessionRecorder::NoteLinkChanged, this));
 }
@@ -161,6 +171,16 @@ SessionRecorder::NoteLinkChanged(LinkId link, bool isUp)
     RunMark mark = MakeMark(isUp ? RunMark::LINK_MENDED : RunMark::LINK_BROKE);
     mark.a = m_network->GetTopology().GetLink(link).a;
     mark.b = m_network->GetTopology().GetLink(link).b;
+    m_record.marks.push_back(std::move(mark));
+}
+
+void
+SessionRecorder::NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now)
+{
+    RunMark mark = MakeMark(now < before ? RunMark::SEEMS_SLOWER : RunMark::SEEMS_FASTER);
+    mark.a = m_network->GetTopology().GetSource(link);
+    mark.b = m_network->GetTopology().GetTarget(link);
+    mark.bps = now;
     m_record.marks.push_back(std::move(mark));
 }
 

@@ -39,19 +39,22 @@ struct RunMark
     {
         LINK_BROKE,  //!< a link can no longer be used
         LINK_MENDED, //!< it can be used again
-        REPLANNED    //!< what was left was planned anew
+        REPLANNED,   //!< what was left was planned anew
+        SEEMS_SLOWER, //!< one direction of a link is believed to be slower than before
+        SEEMS_FASTER  //!< it is believed to be faster than before
     };
 
     Kind kind;             //!< what happened
     Time time;             //!< when
     uint32_t iteration{0}; //!< during which AllReduce or before it, from 0
     uint32_t round{0};     //!< the last round that had begun, or the first of the plan; from 1
-    NodeId a{0};           //!< one end of the link
+    NodeId a{0};           //!< one end of the link; of a direction, where it begins
     NodeId b{0};           //!< the other
+    uint64_t bps{0};       //!< what the direction is believed to carry from now on
     std::string planner;   //!< who planned
 
-    /// @return "link 0-16 broke", "link 0-16 was mended", "greedy planned what was left" or, if
-    /// that was all of it, "greedy planned anew"
+    /// @return "link 0-16 broke", "link 0-16 was mended", "0-16 seems to carry 1.02 Gb/s", "greedy
+    /// planned what was left" or, if that was all of it, "greedy planned anew"
     std::string Describe() const;
 };
 
@@ -109,6 +112,7 @@ class SessionRecorder
     void NoteRound(uint32_t round, Time duration);
     void NoteReplanned(uint32_t first, const std::string& planner);
     void NoteLinkChanged(LinkId link, bool isUp);
+    void NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now);
     RunMark MakeMark(RunMark::Kind kind) const;
     uint32_t GetIteration() const;
 

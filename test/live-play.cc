@@ -96,6 +96,7 @@ LivePlay::GetSeconds() const
 void
 LivePlay::BeginAll()
 {
+    CompleteArrived();
     while (const auto index = m_dispatcher.BeginNext())
     {
         BeginOne(*index);
@@ -169,7 +170,7 @@ LivePlay::GoOn()
     {
         FailInput("rounds have ", nListed, " transfers, expected ", m_dispatcher.GetSize());
     }
-    m_dispatcher.Begin(m_dispatcher.TakePlan());
+    m_dispatcher.Begin({WorkloadList()});
     BeginAll();
     if (m_flows.empty())
     {

@@ -501,7 +501,7 @@ class ChunkChoiceTestCase : public DataCentreTestCase
             *transport,
             9000,
             bytes,
-            sync == "barrier");
+            {sync == "barrier"});
         const auto measure = [&](uint32_t chunksPerServer) {
             return Measure(MakeExperiment(topology, scheduler, bytes, chunksPerServer), "raw", sync)
                 .measuredSeconds;

@@ -73,7 +73,9 @@ PlanExperiment(const Topology& topology,
                                                 *CreateTransport(run.transport),
                                                 run.frame,
                                                 bytes * shape.nGroups,
-                                                run.GetSync() == AllReduceSession::BARRIER,
+                                                {run.GetSync() == AllReduceSession::BARRIER,
+                                                 run.GetAdaptation() !=
+                                                     AllReduceSession::NO_ADAPTATION},
                                                 progress);
         Experiment experiment = makeExperiment(choice.scheduler, choice.plan);
         experiment.predictedSeconds = choice.predictedSeconds;

@@ -129,12 +129,15 @@ struct RunOptions
     /// @return whether TopologyHelper::SetLight shall be true
     bool IsLight() const;
 
+    /// Refuse adaptation where it is not possible.
+    /// @throws InputError that names the option
+    void CheckAdaptation() const;
+
     /**
      * Refuse what several ranks cannot do.
      *
      * @throws InputError that names the option
      */
-    void CheckAdaptation() const;
     void CheckRanks() const;
 
     /// Refuse queues in which the transport would not get on.
@@ -144,8 +147,11 @@ struct RunOptions
     /// @return the value of the session's attribute Sync
     AllReduceSession::Sync GetSync() const;
 
-    /// @return the value of the session's attribute Control
+    /// @return the value of the session's attribute Adapt
+    /// @throws InputError that names the option
     AllReduceSession::Adaptation GetAdaptation() const;
+
+    /// @return the value of the session's attribute Control
     AllReduceSession::Control GetControl() const;
 
     /**

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace ns3::allreduce
@@ -72,11 +73,41 @@ MakeSettingsJson(const Experiment& experiment, const RunOptions& options)
         {"transport", options.transport},
         {"sync", options.sync},
         {"control", options.control},
+        {"adapt", options.adapt},
         {"frame", options.frame},
         {"iterations", options.iterations}};
     const double nPlaces = row["groups"].get<double>() * row["group_servers"].get<double>();
     row["chunks_per_server"] = nChunks / nPlaces;
     return row;
+}
+
+/// What is believed in the end of links that do not seem to be as announced.
+void
+AddAdaptation(nlohmann::ordered_json& row,
+              const Experiment& experiment,
+              const ExperimentResult& result)
+{
+    row["given_up_bytes"] = result.bytesGivenUp;
+    const Topology& announced = experiment.GetAnnounced();
+    std::map<DirectedLinkId, BeliefChange> last;
+    for (const BeliefChange& change : result.beliefs)
+    {
+        last[change.link] = change;
+    }
+    row["belief_changes"] = result.beliefs.size();
+    row["believed"] = nlohmann::ordered_json::array();
+    for (const auto& [link, change] : last)
+    {
+        const uint64_t rate = announced.GetLinkOf(link).rateBps;
+        if (change.newBps != rate)
+        {
+            row["believed"].push_back(
+                {{"link", FormatPath({announced.GetSource(link), announced.GetTarget(link)})},
+                 {"announced_bps", rate},
+                 {"believed_bps", change.newBps},
+                 {"since_s", change.seconds}});
+        }
+    }
 }
 
 /// What was measured is there only if the run came to its end.
@@ -212,6 +243,10 @@ MakeRow(const Experiment& experiment, const RunOptions& options, const Experimen
     AddTimes(row, experiment, result);
     row["plan_hash"] = FormatHash(experiment.plan.GetHash());
     AddOutcome(row, options, result);
+    if (options.GetAdaptation() != AllReduceSession::NO_ADAPTATION)
+    {
+        AddAdaptation(row, experiment, result);
+    }
     AddLinkSummary(row, experiment, result);
     row["wall_s"] = result.wallSeconds;
     row["events"] = result.nEvents;

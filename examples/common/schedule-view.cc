@@ -82,7 +82,7 @@ AddFlows(Json& json, const std::vector<AllReduceFlow>& flows, Fate fate, WayTabl
 Json
 MakeMarksJson(const std::vector<RunMark>& marks)
 {
-    constexpr const char* KINDS[] = {"broke", "mended", "replanned"};
+    constexpr const char* KINDS[] = {"broke", "mended", "replanned", "slower", "faster"};
     Json json = Json::array();
     for (const RunMark& mark : marks)
     {

@@ -110,7 +110,12 @@ AllReduceScheduler::ChoosesByTransfer() const
 }
 
 void
-AllReduceScheduler::BeginTransfers(const LiveView& view, RoundRange plan)
+AllReduceScheduler::BeginTransfers(const LiveView& view)
+{
+}
+
+void
+AllReduceScheduler::NotifySurprise(const LiveView& view)
 {
 }
 

@@ -55,19 +55,25 @@ class AllReduceScheduler : public Object
     /// for all at once, where that is possible
     virtual bool ChoosesByRound() const;
 
-    /// @return whether it chooses one transfer after another (see NextTransfer)
+    /// @return whether it chooses one transfer after another (see NextTransfer). If it chooses by
+    /// round it does so from the beginning; else it is asked once its plan meets a surprise.
     virtual bool ChoosesByTransfer() const;
 
     /**
-     * Choose transfers from now on. Called before the first one, and again when something has
-     * happened that no transfer brought about: links went down or came up, what is believed of them
-     * changed, a server became ready, a transfer was given up.
+     * Choose transfers from now on. What has been sent, and what is under way, may be those of a
+     * plan that was followed so far.
      *
-     * @param view what there is
-     * @param plan rounds that somebody has planned for the announced network; none: nobody has.
-     *        They stay where they are until the collective ends.
+     * @param view what there is; its parts stay where they are until the collective ends
      */
-    virtual void BeginTransfers(const LiveView& view, RoundRange plan);
+    virtual void BeginTransfers(const LiveView& view);
+
+    /**
+     * Something has happened that no transfer brought about: links went down or came up, what is
+     * believed of them changed, a server became ready, a transfer was given up.
+     *
+     * @param view what there is now
+     */
+    virtual void NotifySurprise(const LiveView& view);
 
     /**
      * The other hook: choose what a free port of a server does next.

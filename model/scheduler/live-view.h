@@ -16,15 +16,12 @@ namespace ns3::allreduce
 {
 
 /// @ingroup allreduce
-/// A transfer that was chosen and has not arrived.
+/// A transfer that has begun and not arrived, chosen or planned.
 struct TransferUnderWay
 {
-    ChunkId chunk{0};                        //!< the chunk that moves
-    WorkloadKind kind{WorkloadKind::REDUCE}; //!< merged or copied at the target
-    NodeId source{0};                        //!< the sending server
-    NodeId target{0};                        //!< the receiving server
-    uint64_t rateBps{0};                     //!< that it was believed to get when it began
-    double beginSeconds{0};                  //!< when it began, since the collective began
+    Workload workload;      //!< what goes where
+    uint64_t rateBps{0};    //!< that it was believed to get when it began
+    double beginSeconds{0}; //!< when it began, since the collective began
 };
 
 /**
@@ -47,7 +44,6 @@ struct LiveView
     const std::vector<TransferUnderWay>& underWay; //!< in no order
     uint64_t chunkBytes{0}; //!< size of a chunk
     double seconds{0};      //!< since the collective began
-    uint32_t nChosen{0};    //!< transfers of the collective that have been chosen
 };
 
 /// @ingroup allreduce

@@ -29,6 +29,13 @@ constexpr uint64_t MOST_WORKLOADS = 200'000;
 /// Larger plans are not tried if smaller ones were no better twice in a row.
 constexpr uint64_t FEW_WORKLOADS = 20'000;
 
+/// More chunks are worth so much of the time to sessions that adapt.
+constexpr double MANY_CHUNKS_FACTOR = 1.02;
+/// They take at most so many chunks for each port of a server.
+constexpr uint32_t MOST_TIMES_ADAPTIVE = 16;
+/// Fewer frames in a chunk tell nothing about a link.
+constexpr uint32_t LEAST_FRAMES_ADAPTIVE = 16;
+
 /// A plan for a number of chunks, before anybody has proven it.
 struct Attempt
 {
@@ -47,7 +54,7 @@ ChooseChunks(const Topology& topology,
              const AllReduceTransport& transport,
              uint32_t mtu,
              uint64_t bytes,
-             bool hasBarriers,
+             const PlanUse& use,
              const PlanningProgress& progress)
 {
     const auto tryOut = [&](uint32_t chunksPerServer) {
@@ -61,7 +68,7 @@ ChooseChunks(const Topology& topology,
                                 part);
         part.Show("predicting its time", 0);
         attempt.predictedSeconds =
-            PredictSeconds(topology, transport, mtu, attempt.schedule, bytes, hasBarriers);
+            PredictSeconds(topology, transport, mtu, attempt.schedule, bytes, use.hasBarriers);
         NS_LOG_INFO(chunksPerServer << " chunks per server: " << attempt.schedule.rounds.size()
                                     << " rounds, " << attempt.predictedSeconds << " s predicted");
         return attempt;
@@ -98,6 +105,22 @@ ChooseChunks(const Topology& topology,
     if (nPorts > 1 && best.predictedSeconds > enough)
     {
         improve(1);
+    }
+    for (uint32_t times = MOST_TIMES_ADAPTIVE;
+         use.isAdaptive && times * nPorts > best.chunksPerServer;
+         times /= 2)
+    {
+        const Collective collective = makeCollective(times * nPorts);
+        if (CountLeastWorkloads(collective, topology.GetNServers()) > MOST_WORKLOADS ||
+            bytes / collective.GetNChunks() < LEAST_FRAMES_ADAPTIVE * payload)
+        {
+            continue;
+        }
+        Attempt finer = tryOut(times * nPorts);
+        if (finer.predictedSeconds <= MANY_CHUNKS_FACTOR * best.predictedSeconds)
+        {
+            best = std::move(finer);
+        }
     }
     return {best.chunksPerServer,
             best.scheduler,

@@ -25,6 +25,14 @@ struct ChunkChoice
     double predictedSeconds;           //!< see PredictSeconds
 };
 
+/// @ingroup allreduce
+/// How a plan is to be followed.
+struct PlanUse
+{
+    bool hasBarriers{false}; //!< all wait for each other between rounds
+    bool isAdaptive{false};  //!< it may have to be changed on the way, see Adapt of a session
+};
+
 /// Makes a collective with a number of chunks per server.
 using CollectiveMaker = std::function<Collective(uint32_t)>;
 
@@ -36,7 +44,10 @@ using CollectiveMaker = std::function<Collective(uint32_t)>;
  * time. Few chunks mean few rounds, each of which costs the delay of its longest path; many keep
  * links busy that few cannot.
  *
- * The search begins with the number of ports and ends when the prediction is within 2 % of the
+ * If the plan may have to be changed on the way, the largest number of up to 16 times the ports is
+ * taken that costs at most 2 % of predicted time: small chunks can soon take another way.
+ *
+ * Else the search begins with the number of ports and ends when the prediction is within 2 % of the
  * ideal. Numbers for which a plan would have more than 200,000 workloads are not tried, nor those
  * for which it would have more than 20,000, or chunks less than a frame, if more chunks were no
  * better twice in a row.
@@ -47,7 +58,7 @@ using CollectiveMaker = std::function<Collective(uint32_t)>;
  * @param transport how data is cut into frames; it need not be open
  * @param mtu largest packet on the links
  * @param bytes size of all chunks
- * @param hasBarriers whether all wait for each other between rounds
+ * @param use how the plan is to be followed
  * @param progress where it is said how far the present plan has come
  * @return the choice
  * @throws InputError if the scheduler cannot plan, or the plan is not correct
@@ -58,7 +69,7 @@ ChunkChoice ChooseChunks(const Topology& topology,
                          const AllReduceTransport& transport,
                          uint32_t mtu,
                          uint64_t bytes,
-                         bool hasBarriers,
+                         const PlanUse& use,
                          const PlanningProgress& progress = {});
 
 } // namespace ns3::allreduce

@@ -60,7 +60,7 @@ CollectiveRun::BeginLive()
         m_progress->GetState(),
         GetBytesOf(0));
     m_live->SetBelieved(m_beliefs->GetBelievedBps());
-    m_hasGuidance = false;
+    m_hasFollowed = false;
     m_nLate = 0;
     for (NodeId server = 0; server < m_settings.isReady.size(); ++server)
     {
@@ -80,20 +80,20 @@ CollectiveRun::NotifyServerReady(NodeId server)
     m_lastArrival = Simulator::Now();
     --m_nLate;
     m_live->SetReady(server, true);
+    CompleteArrived();
     BeginWorkloads();
     FailIfStuck();
 }
 
-/// @return what the scheduler plans for the announced network; one empty round if it plans nothing
+/// @return what is planned for the announced network at first, and nothing after that: one empty
+/// round
 std::vector<WorkloadList>
-CollectiveRun::GetGuidance()
+CollectiveRun::GetRoundsToFollow()
 {
-    if (m_hasGuidance)
-    {
-        return m_live->TakePlan();
-    }
-    m_hasGuidance = true;
-    if (m_prover.GetScheduler()->ChoosesByTransfer() && !m_prover.HasPlan())
+    const Ptr<AllReduceScheduler> scheduler = m_prover.GetScheduler();
+    const bool isPlanned = m_prover.HasPlan() || !scheduler->ChoosesByTransfer() ||
+                           !scheduler->ChoosesByRound();
+    if (std::exchange(m_hasFollowed, true) || !isPlanned)
     {
         return {WorkloadList()};
     }
@@ -140,6 +140,7 @@ CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
         AbortFlowsOver(link);
     }
     m_live->NotifySurprise();
+    CompleteArrived();
     BeginWorkloads();
     if (m_flows.empty())
     {
@@ -159,10 +160,11 @@ CollectiveRun::FailIfStuck()
     }
 }
 
-/// Links believed slow are sent to as fast as announced: else nobody would see that they recover.
+/// Links believed slow are sent to a little faster: else nobody would see that they recover.
 uint64_t
 CollectiveRun::FindPace(const Flow& flow) const
 {
+    constexpr double PROBING_FACTOR = 1.3;
     const uint64_t rate = m_dispatcher->GetRate(flow.index);
     if (!m_beliefs || m_live)
     {
@@ -177,7 +179,7 @@ CollectiveRun::FindPace(const Flow& flow) const
         least = std::min(least, announced[link]);
         isSlow = isSlow || believed[link] < announced[link];
     }
-    return isSlow ? least : rate;
+    return isSlow ? std::min<uint64_t>(least, PROBING_FACTOR * rate) : rate;
 }
 
 /// What was learned in one collective serves the next.
@@ -186,6 +188,7 @@ CollectiveRun::BeginBeliefs()
 {
     constexpr double MEMORY_CHUNKS = 16;
     constexpr double LOOK_FRAMES = 4;
+    constexpr double NEVER = 1e9;
     const Topology& announced = GetAnnounced();
     uint64_t slowest = UINT64_MAX;
     for (const Link& link : announced.GetLinks())
@@ -200,6 +203,10 @@ CollectiveRun::BeginBeliefs()
         RateBeliefsSettings settings;
         settings.memorySeconds =
             std::max(settings.memorySeconds, MEMORY_CHUNKS * m_chunkTime.GetSeconds());
+        if (m_settings.adapt == AllReduceSession::REPLAN)
+        {
+            settings.memorySeconds = NEVER; // To plan for a mere hope would cost more than it wins.
+        }
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();
@@ -286,12 +293,18 @@ CollectiveRun::UseBeliefs()
     }
     m_usedVersion = m_beliefs->GetVersion();
     m_lastUse = Simulator::Now();
+    const bool isFollowing = !m_live || m_live->GetFollowed();
+    if (isFollowing && !DoesReplanPay())
+    {
+        return;
+    }
     if (m_live)
     {
         m_live->SetBelieved(m_beliefs->GetBelievedBps());
         GiveUpCrawling();
+        CompleteArrived();
     }
-    else if (DoesReplanPay())
+    else
     {
         BeginReplan();
     }
@@ -341,11 +354,12 @@ CollectiveRun::CountBitsAhead() const
             }
         }
     }
-    for (uint32_t index = 0; index < m_rounds->GetSize() && !m_settings.hasBarriers; ++index)
+    const WorkloadDispatcher& rounds = m_live ? *m_live->GetFollowed() : *m_rounds;
+    for (uint32_t index = 0; index < rounds.GetSize() && !m_settings.hasBarriers; ++index)
     {
-        if (!m_rounds->HasBegun(index))
+        if (!rounds.HasBegun(index))
         {
-            count(m_rounds->Get(index));
+            count(rounds.Get(index));
         }
     }
     return bits;

@@ -107,7 +107,7 @@ CollectiveRun::TakeFlow(TransferId transfer)
 }
 
 void
-CollectiveRun::Emit(TransferId transfer, const Workload& workload, const Flow& flow)
+CollectiveRun::Emit(TransferId transfer, const Workload& workload, Flow& flow)
 {
     if (flow.watched.bytes == 0)
     {
@@ -115,6 +115,7 @@ CollectiveRun::Emit(TransferId transfer, const Workload& workload, const Flow& f
         return;
     }
     const uint64_t pace = FindPace(flow);
+    flow.isProbe = pace > m_dispatcher->GetRate(flow.index);
     if (m_beliefs)
     {
         WatchFlow(transfer, flow, pace);
@@ -142,7 +143,10 @@ CollectiveRun::NotifySent(TransferId transfer)
     if (IsRunning() && flow != m_flows.end())
     {
         const AllReduceFlow& watched = flow->second.watched;
-        m_dispatcher->FreePorts(flow->second.index);
+        if (!flow->second.isProbe) // Else much of it waits in queues.
+        {
+            m_dispatcher->FreePorts(flow->second.index);
+        }
         if (!IsHere(watched.target))
         {
             m_applications[watched.source]->NotifySent(watched);

@@ -198,7 +198,7 @@ CollectiveRun::GetNextRounds()
 {
     if (m_live)
     {
-        return GetGuidance();
+        return GetRoundsToFollow();
     }
     if (m_believed || m_isReplanDue)
     {
@@ -423,10 +423,6 @@ CollectiveRun::NotifyLinkChanged(LinkId link, bool isUp)
     {
         NotifyLinkChangedLive(link, isUp);
         return;
-    }
-    if (m_live)
-    {
-        m_live->KeepPlan(std::exchange(m_nextRounds, {}));
     }
     if (!isUp)
     {

@@ -165,6 +165,7 @@ class CollectiveRun
         AllReduceFlow watched;                 //!< what can be watched
         std::vector<DirectedLinkId> links;     //!< those it crosses
         Bytes arrived;                         //!< what has arrived, if that matters
+        bool isProbe{false};                   //!< sent faster than it may arrive, see FindPace
     };
 
     // Rounds: collective-run.cc
@@ -195,7 +196,7 @@ class CollectiveRun
     void NotifyGranted(const std::vector<uint32_t>& indices);
     Flow MakeFlow(uint32_t index);
     Flow TakeFlow(TransferId transfer);
-    void Emit(TransferId transfer, const Workload& workload, const Flow& flow);
+    void Emit(TransferId transfer, const Workload& workload, Flow& flow);
     void DeliverEmpty(TransferId transfer);
     void NotifySent(TransferId transfer);
     void NotifyDelivered(TransferId transfer, const Bytes& data);
@@ -214,7 +215,7 @@ class CollectiveRun
     const Topology& GetPlanned() const;
     void BeginLive();
     void NotifyLinkChangedLive(LinkId link, bool isUp);
-    std::vector<WorkloadList> GetGuidance();
+    std::vector<WorkloadList> GetRoundsToFollow();
     std::vector<WorkloadList> GetRoundsForBelieved();
     void FailIfStuck();
     uint64_t FindPace(const Flow& flow) const;
@@ -279,7 +280,7 @@ class CollectiveRun
     EventId m_look;                             //!< looks at flows
     uint64_t m_bytesAcked{0};                   //!< of the flows at the last look
     Time m_lastProgress;                        //!< when that changed, or a flow began
-    bool m_hasGuidance{false};                  //!< live: somebody has planned
+    bool m_hasFollowed{false};                  //!< live: the plan is not to be begun any more
     uint32_t m_nLate{0};                        //!< servers that are not ready
 
     // Whether it goes on at all

@@ -28,6 +28,26 @@ constexpr double SLOW_FACTOR = 1.25;
 /// to use: more are waiting in a queue.
 constexpr uint32_t MOST_TRAILING = 1;
 
+/// @return whether there is something in it, and what is left of it can be chosen one by one at any
+/// time: servers send all that they hold
+bool
+IsFollowable(const std::vector<WorkloadList>& plan)
+{
+    bool hasAny = false;
+    for (const WorkloadList& round : plan)
+    {
+        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        {
+            if (!round.Get(i).contributors.empty())
+            {
+                return false;
+            }
+            hasAny = true;
+        }
+    }
+    return hasAny;
+}
+
 } // namespace
 
 LiveDispatcher::LiveDispatcher(const Topology& announced,
@@ -61,9 +81,15 @@ void
 LiveDispatcher::Begin(std::vector<WorkloadList> plan)
 {
     Clear();
-    m_plan = std::move(plan);
     m_isHalted = false;
-    m_isSurprised = true;
+    UpdateBelieved();
+    m_isSurprised = !IsFollowable(plan) || !IsAsAnnounced();
+    if (!m_isSurprised)
+    {
+        m_followed = std::make_unique<WorkloadDispatcher>(m_topology, true);
+        m_followed->Load(std::move(plan));
+        m_entryOf.assign(m_followed->GetSize(), 0);
+    }
 }
 
 void
@@ -75,20 +101,15 @@ LiveDispatcher::Clear()
     m_counts.clear();
     m_completable.clear();
     m_arrived.clear();
+    m_followed.reset();
     std::fill(m_nTrailing.begin(), m_nTrailing.end(), 0);
     m_isHalted = true;
 }
 
-void
-LiveDispatcher::KeepPlan(std::vector<WorkloadList> plan)
+const WorkloadDispatcher*
+LiveDispatcher::GetFollowed() const
 {
-    m_plan = std::move(plan);
-}
-
-std::vector<WorkloadList>
-LiveDispatcher::TakePlan()
-{
-    return std::move(m_plan);
+    return m_followed.get();
 }
 
 std::vector<WorkloadList>
@@ -111,28 +132,31 @@ LiveDispatcher::GetView() const
             m_freeBps,
             m_underWay,
             m_chunkBytes,
-            (Simulator::Now() - m_begin).GetSeconds(),
-            m_nChosen};
+            (Simulator::Now() - m_begin).GetSeconds()};
 }
 
 void
 LiveDispatcher::SetBelieved(const std::vector<uint64_t>& believedBps)
 {
     m_seemingBps = believedBps;
-    m_isSurprised = true;
+    NotifySurprise();
 }
 
 void
 LiveDispatcher::SetReady(NodeId server, bool isReady)
 {
     m_isReady[server] = isReady;
-    m_isSurprised = true;
+    NotifySurprise();
 }
 
 void
 LiveDispatcher::NotifySurprise()
 {
     m_isSurprised = true;
+    if (m_followed)
+    {
+        LeavePlan();
+    }
 }
 
 uint32_t
@@ -204,6 +228,58 @@ LiveDispatcher::AskAllPorts()
     }
 }
 
+bool
+LiveDispatcher::IsAsAnnounced() const
+{
+    return m_believedBps == m_announcedBps;
+}
+
+/// All servers and links are as planned so far, and the plan says what is next.
+std::optional<uint32_t>
+LiveDispatcher::FollowPlan()
+{
+    m_arrived.clear();
+    const auto planned = m_followed->BeginNext();
+    return planned ? std::optional<uint32_t>(AddPlanned(*planned)) : std::nullopt;
+}
+
+std::optional<uint32_t>
+LiveDispatcher::CompleteInPlan()
+{
+    const auto planned = m_followed->CompleteNext();
+    if (!planned)
+    {
+        return std::nullopt;
+    }
+    const uint32_t index = m_entryOf[*planned];
+    EndTransfer(index);
+    return index;
+}
+
+void
+LiveDispatcher::LeavePlan()
+{
+    NS_LOG_INFO("the plan is left");
+    m_followed.reset();
+    m_arrived.clear();
+    for (const uint32_t index : m_underWayIndices)
+    {
+        Entry& entry = m_entries[index];
+        if (entry.hasArrived)
+        {
+            m_completable.push_back(index); // The plan would have let it wait for others.
+        }
+        else if (entry.holdsPorts)
+        {
+            TakeLinks(entry);
+        }
+        else
+        {
+            BeginTrail(entry);
+        }
+    }
+}
+
 /// Tell the scheduler what has happened since it was asked last.
 void
 LiveDispatcher::NotifyScheduler()
@@ -212,7 +288,7 @@ LiveDispatcher::NotifyScheduler()
     {
         UpdateBelieved();
     }
-    for (const uint32_t index : std::exchange(m_arrived, {}))
+    for (const uint32_t index : m_hasAsked ? std::exchange(m_arrived, {}) : std::vector<uint32_t>())
     {
         m_scheduler->NotifyArrived(GetView(), m_entries[index].transfer.GetWorkload());
     }
@@ -220,7 +296,12 @@ LiveDispatcher::NotifyScheduler()
     {
         m_isSurprised = false;
         ++m_nSurprises;
-        m_scheduler->BeginTransfers(GetView(), MakeRoundRange(m_plan));
+        if (!std::exchange(m_hasAsked, true))
+        {
+            m_arrived.clear();
+            m_scheduler->BeginTransfers(GetView());
+        }
+        m_scheduler->NotifySurprise(GetView());
         AskAllPorts();
     }
 }
@@ -232,6 +313,10 @@ LiveDispatcher::BeginNext()
     {
         return std::nullopt;
     }
+    if (m_followed)
+    {
+        return FollowPlan();
+    }
     NotifyScheduler();
     while (!m_ask.empty())
     {
@@ -240,7 +325,7 @@ LiveDispatcher::BeginNext()
         {
             if (auto chosen = m_scheduler->NextTransfer(GetView(), port))
             {
-                return Add(std::move(*chosen));
+                return AddChosen(std::move(*chosen));
             }
         }
         m_ask.pop_front();
@@ -255,15 +340,39 @@ LiveDispatcher::IsLastRoundPast() const
     return m_counts.empty() || Simulator::Now() >= m_lastRoundBegin + m_roundLength;
 }
 
-uint32_t
-LiveDispatcher::Add(ChosenTransfer&& transfer)
+LiveDispatcher::Entry
+LiveDispatcher::MakeEntry(ChosenTransfer&& transfer) const
 {
     Entry entry;
     entry.transfer = std::move(transfer);
-    m_topology.CheckPath(entry.transfer.path);
     entry.links = FindLinks(m_topology, entry.transfer.path);
+    return entry;
+}
+
+uint32_t
+LiveDispatcher::AddChosen(ChosenTransfer&& transfer)
+{
+    m_topology.CheckPath(transfer.path);
+    Entry entry = MakeEntry(std::move(transfer));
+    FindRates(entry);
     TakeLinks(entry);
-    ++m_nChosen;
+    return Add(std::move(entry));
+}
+
+uint32_t
+LiveDispatcher::AddPlanned(uint32_t planned)
+{
+    const Workload workload = m_followed->Get(planned);
+    Entry entry = MakeEntry(
+        {workload.chunk, workload.kind, {workload.path.begin(), workload.path.end()}});
+    entry.planned = planned;
+    entry.rateBps = entry.paceBps = m_followed->GetRate(planned);
+    return m_entryOf[planned] = Add(std::move(entry));
+}
+
+uint32_t
+LiveDispatcher::Add(Entry&& entry)
+{
     if (IsLastRoundPast())
     {
         m_counts.emplace_back();
@@ -272,21 +381,18 @@ LiveDispatcher::Add(ChosenTransfer&& transfer)
     entry.round = m_counts.size() - 1;
     entry.position = m_counts[entry.round].nBegun++;
     entry.underWay = m_underWay.size();
-    const Workload workload = entry.transfer.GetWorkload();
-    m_underWay.push_back({workload.chunk,
-                          workload.kind,
-                          workload.GetSource(),
-                          workload.GetTarget(),
-                          entry.rateBps,
-                          (Simulator::Now() - m_begin).GetSeconds()});
     m_underWayIndices.push_back(m_entries.size());
     m_entries.push_back(std::move(entry));
-    NS_LOG_LOGIC(Describe(m_entries.back().transfer.GetWorkload()) << " begins");
+    const Workload workload = m_entries.back().transfer.GetWorkload();
+    m_underWay.push_back(
+        {workload, m_entries.back().rateBps, (Simulator::Now() - m_begin).GetSeconds()});
+    NS_LOG_LOGIC(Describe(workload) << " begins");
     return m_entries.size() - 1;
 }
 
+/// What is sent over links that were announced to be faster shows whether they still are.
 void
-LiveDispatcher::TakeLinks(Entry& entry)
+LiveDispatcher::FindRates(Entry& entry) const
 {
     uint64_t rate = UINT64_MAX;
     uint64_t pace = UINT64_MAX;
@@ -307,9 +413,15 @@ LiveDispatcher::TakeLinks(Entry& entry)
     }
     entry.rateBps = rate;
     entry.paceBps = std::max({pace, rate, uint64_t{1}});
+}
+
+void
+LiveDispatcher::TakeLinks(Entry& entry)
+{
     for (const DirectedLinkId link : entry.links)
     {
-        entry.taken.push_back(static_cast<double>(rate) / m_believedBps[link]);
+        const double most = std::max<uint64_t>(1, m_believedBps[link]);
+        entry.taken.push_back(entry.rateBps / most);
         m_taken[link] += entry.taken.back();
         m_pacedBps[link] += entry.paceBps;
         UpdateFree(link);
@@ -320,16 +432,28 @@ void
 LiveDispatcher::FreePorts(uint32_t index)
 {
     Entry& entry = m_entries[index];
-    if (entry.paceBps >= SLOW_FACTOR * entry.rateBps)
+    if (m_followed)
     {
+        m_followed->FreePorts(entry.planned);
+        entry.holdsPorts = false;
         return;
     }
+    if (entry.paceBps < SLOW_FACTOR * entry.rateBps)
+    {
+        BeginTrail(entry);
+        GiveBackLinks(entry);
+    }
+}
+
+void
+LiveDispatcher::BeginTrail(Entry& entry)
+{
     entry.isTrailing = true;
     for (const DirectedLinkId link : entry.links)
     {
         ++m_nTrailing[link];
+        UpdateFree(link);
     }
-    GiveBackLinks(entry);
 }
 
 void
@@ -381,6 +505,13 @@ LiveDispatcher::GiveBackLinks(Entry& entry)
 void
 LiveDispatcher::NotifyArrived(uint32_t index)
 {
+    m_entries[index].hasArrived = true;
+    if (m_followed)
+    {
+        m_entries[index].holdsPorts = false;
+        m_followed->NotifyArrived(m_entries[index].planned);
+        return;
+    }
     EndTrail(m_entries[index]);
     GiveBackLinks(m_entries[index]);
     m_completable.push_back(index);
@@ -389,6 +520,10 @@ LiveDispatcher::NotifyArrived(uint32_t index)
 std::optional<uint32_t>
 LiveDispatcher::CompleteNext()
 {
+    if (m_followed)
+    {
+        return CompleteInPlan();
+    }
     if (m_completable.empty())
     {
         return std::nullopt;
@@ -404,10 +539,10 @@ LiveDispatcher::CompleteNext()
 void
 LiveDispatcher::Drop(uint32_t index)
 {
+    NotifySurprise();
     EndTrail(m_entries[index]);
     GiveBackLinks(m_entries[index]);
     EndTransfer(index);
-    m_isSurprised = true;
 }
 
 void

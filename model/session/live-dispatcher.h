@@ -6,6 +6,7 @@
 #define ALLREDUCE_LIVE_DISPATCHER_H
 
 #include "dispatcher.h"
+#include "workload-dispatcher.h"
 
 #include "ns3/allreduce-scheduler.h"
 #include "ns3/allreduce-state.h"
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -25,9 +27,10 @@ namespace ns3::allreduce
 /**
  * @ingroup allreduce
  *
- * @brief Asks a scheduler what a port of a server does next, whenever the port has rate left.
+ * @brief Follows a plan as long as the network is what was announced; from the first surprise on it
+ * asks a scheduler what a port of a server does next, whenever the port has rate left.
  *
- * A transfer takes what its path has left of the believed rates. It is sent faster if links were
+ * What the plan has begun until then goes on. A transfer that is chosen takes what its path has left of the believed rates. It is sent faster if links were
  * announced to be faster: else nobody would see that a link is not slow any more. Then it keeps its
  * links until it has arrived, since what has been sent waits in queues. Ports are asked
  * about when a transfer has left them, when data has arrived at their server, and all of them when
@@ -53,18 +56,15 @@ class LiveDispatcher : public Dispatcher
     /**
      * Begin, or go on when nothing was under way.
      *
-     * @param plan what somebody has planned for the announced network; one empty round: nobody has
+     * @param plan what somebody has planned for the announced network; no workloads: nobody has
      */
     void Begin(std::vector<WorkloadList> plan);
 
     /// What was under way is over; nothing begins before Begin.
     void Clear();
 
-    /// It is not to begin after all. @param plan what TakePlan is to return
-    void KeepPlan(std::vector<WorkloadList> plan);
-
-    /// @return the plan, which is not needed any more
-    std::vector<WorkloadList> TakePlan();
+    /// @return the plan that is followed, as far as it has come; nullptr: none
+    const WorkloadDispatcher* GetFollowed() const;
 
     /// @return by round: what has begun since Begin
     std::vector<WorkloadList> ListRounds() const;
@@ -110,6 +110,7 @@ class LiveDispatcher : public Dispatcher
     struct Entry
     {
         ChosenTransfer transfer;           //!< what goes where
+        uint32_t planned{0};               //!< its index in the plan, if it is of one
         std::vector<DirectedLinkId> links; //!< of its path
         uint32_t round{0};                 //!< in which it began
         uint32_t position{0};              //!< in that round
@@ -118,6 +119,7 @@ class LiveDispatcher : public Dispatcher
         std::vector<double> taken;         //!< by link of its path: the share that it takes
         bool holdsPorts{true};             //!< has not sent everything
         bool isTrailing{false};            //!< has sent everything, and not arrived
+        bool hasArrived{false};            //!< it was not aborted so far
         uint32_t underWay{0};              //!< index in the list of those under way
     };
 
@@ -130,6 +132,12 @@ class LiveDispatcher : public Dispatcher
 
     LiveView GetView() const;
     bool IsLastRoundPast() const;
+    /// @return whether links are believed to be as announced, and all servers are ready
+    bool IsAsAnnounced() const;
+    std::optional<uint32_t> FollowPlan();
+    std::optional<uint32_t> CompleteInPlan();
+    /// What the plan has begun goes on.
+    void LeavePlan();
     void UpdateBelieved();
     void UpdateFree(DirectedLinkId link);
     /// A transfer's links are free for others.
@@ -140,8 +148,14 @@ class LiveDispatcher : public Dispatcher
     void AskPortsOf(NodeId server);
     void AskAllPorts();
     bool HasRateLeft(DirectedLinkId port) const;
-    uint32_t Add(ChosenTransfer&& transfer);
+    uint32_t AddChosen(ChosenTransfer&& transfer);
+    uint32_t AddPlanned(uint32_t planned);
+    Entry MakeEntry(ChosenTransfer&& transfer) const;
+    /// It begins. @return its index
+    uint32_t Add(Entry&& entry);
+    void FindRates(Entry& entry) const;
     void TakeLinks(Entry& entry);
+    void BeginTrail(Entry& entry);
     /// It has arrived, or was aborted.
     void EndTransfer(uint32_t index);
     void NotifyScheduler();
@@ -153,7 +167,9 @@ class LiveDispatcher : public Dispatcher
     Time m_roundLength;                   //!< of rounds for traces and pages
     Time m_begin;                         //!< when the collective began
     Time m_lastRoundBegin;                //!< when the last round began
-    std::vector<WorkloadList> m_plan;     //!< see Begin
+    std::unique_ptr<WorkloadDispatcher> m_followed; //!< the plan; none: the scheduler is asked
+    std::vector<uint32_t> m_entryOf;      //!< by index in the plan, of what has begun
+    bool m_hasAsked{false};               //!< the scheduler knows the collective
     std::vector<uint64_t> m_announcedBps; //!< by directed link
     std::vector<uint64_t> m_seemingBps;   //!< by directed link: see SetBelieved
     std::vector<uint64_t> m_believedBps;  //!< by directed link: see LiveView
@@ -173,7 +189,6 @@ class LiveDispatcher : public Dispatcher
     bool m_isSurprised{false};            //!< the scheduler is to begin anew
     bool m_isHalted{true};                //!< nothing more begins
     uint32_t m_nSurprises{0};             //!< see GetNSurprises
-    uint32_t m_nChosen{0};                //!< see LiveView
 };
 
 } // namespace ns3::allreduce

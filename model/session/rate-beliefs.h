@@ -7,6 +7,7 @@
 
 #include "ns3/allreduce-topology.h"
 #include "ns3/allreduce-transport.h"
+#include "ns3/rate-change.h"
 
 #include <array>
 #include <cstdint>
@@ -37,16 +38,6 @@ struct ObservedFlow
     uint32_t ackFrames{1};             //!< frames that an acknowledgement stands for
     double roundTripSeconds{0};        //!< of a frame and its acknowledgement, without queues
     double setupSeconds{0};            //!< before it is fast, see GetSetupSeconds of a transport
-};
-
-/// @ingroup allreduce
-/// A change of what is believed, large enough to matter.
-struct BeliefChange
-{
-    double seconds{0};      //!< when
-    DirectedLinkId link{0}; //!< of which link
-    uint64_t oldBps{0};     //!< believed before
-    uint64_t newBps{0};     //!< believed since
 };
 
 /**

@@ -30,6 +30,16 @@ struct LateServer
     int64_t readyNs{0}; //!< when it is ready, in simulated time
 };
 
+/// @ingroup allreduce
+/// A change of what is believed of one direction of a link, large enough to matter.
+struct BeliefChange
+{
+    double seconds{0};      //!< when, in simulated time
+    DirectedLinkId link{0}; //!< which
+    uint64_t oldBps{0};     //!< believed before
+    uint64_t newBps{0};     //!< believed since
+};
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_RATE_CHANGE_H */

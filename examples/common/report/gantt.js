@@ -92,7 +92,9 @@ function drawGanttBars(context, rows, box) {
 
 // Sign, color and meaning of the marks.
 const MARKS = {broke: ["\u2715", "--hot", "link broke"], mended: ["\u25cb", "--good", "link mended"],
-               replanned: ["\u25c6", "--ink", "what was left planned anew"]};
+               replanned: ["\u25c6", "--ink", "what was left planned anew"],
+               slower: ["\u25bd", "--hot", "link seems to be slower"],
+               faster: ["\u25b3", "--good", "link seems to be faster"]};
 
 function drawGanttMarks(context, box) {
   const {top, height} = box;

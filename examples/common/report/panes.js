@@ -60,7 +60,7 @@ function findDownLinks(item, index) {
   for (const mark of item.run ? item.run.marks : []) {
     if (!mark.link || getMarkStep(item, mark) > index) continue;
     if (mark.kind === "broke") down.add(mark.link.join("-"));
-    else down.delete(mark.link.join("-"));
+    else if (mark.kind === "mended") down.delete(mark.link.join("-"));
   }
   return down;
 }

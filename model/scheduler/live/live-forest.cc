@@ -5,6 +5,7 @@
 #include "live-forest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -52,6 +53,7 @@ LiveForest::LiveForest(const LiveView& view)
     m_lag = LAG_ROUNDS / roundsOfChunk;
     OrderChunks(view.state.GetRoots());
     SetCapacities();
+    TakeOver(view);
 }
 
 double
@@ -97,65 +99,69 @@ LiveForest::SetCapacities()
     m_grower.SetCapacities(std::move(capacities));
 }
 
+/// What somebody else has begun is under way, or is left behind: chunks that were begun get trees.
 void
-LiveForest::Follow(const LiveView& view, RoundRange plan)
+LiveForest::TakeOver(const LiveView& view)
 {
-    m_followsPlan = AddPlan(plan);
-    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
+    for (const TransferUnderWay& transfer : view.underWay)
     {
-        if (m_followsPlan)
+        const LiveTasks::Id id = FindTask(transfer.workload);
+        if (m_tasks.GetStatus(id) == LiveTasks::Status::NONE)
         {
-            m_trees[chunk].hasBegun = true;
-            FindReady(view, chunk);
+            m_tasks.Add(id, m_paths.Add(FindLinks(m_topology, transfer.workload.path)), 0);
+            m_tasks.SetReady(id);
+            m_tasks.Begin(id);
         }
-        else
+        m_underWay.push_back(id);
+        ++m_trees[transfer.workload.chunk].nStarted;
+    }
+    const std::vector<bool> isTouched = FindTouched(view.state);
+    for (const ChunkId chunk : m_order)
+    {
+        Trees& trees = m_trees[chunk];
+        trees.nStarted += isTouched[chunk] ? 1 : 0;
+        trees.hasBegun = trees.nStarted > 0;
+        trees.hasLost = trees.hasBegun;
+        if (trees.hasBegun)
         {
-            Uproot(chunk);
+            trees.position = m_nBegun++;
         }
     }
 }
 
-/// @return whether it is one of trees
-bool
-LiveForest::AddPlan(RoundRange plan)
+/// @return by chunk: whether servers do not hold any more what they began with
+std::vector<bool>
+LiveForest::FindTouched(const AllReduceState& state) const
 {
-    float urgency = 0;
-    for (const WorkloadList& round : plan)
+    const BitMatrix own = ChunkMembers(state.GetCollective(), m_nServers).contributors;
+    std::vector<bool> isTouched(m_nChunks);
+    for (ChunkId chunk = 0; chunk < m_nChunks; ++chunk)
     {
-        for (std::size_t i = 0; i < round.GetSize(); ++i)
+        isTouched[chunk] = state.IsFinal(chunk);
+        for (NodeId server = 0; server < m_nServers; ++server)
         {
-            const Workload workload = round.Get(i);
-            const bool isUp = workload.kind == WorkloadKind::REDUCE;
-            const LiveTasks::Id id = m_tasks.GetId(isUp ? UP : DOWN,
-                                                   workload.chunk,
-                                                   isUp ? workload.GetSource()
-                                                        : workload.GetTarget());
-            if (!workload.contributors.empty() ||
-                m_tasks.GetStatus(id) != LiveTasks::Status::NONE)
-            {
-                return false;
-            }
-            const PathId path = m_paths.Add(FindLinks(m_topology, workload.path));
-            for (const DirectedLinkId link : m_paths.GetLinks(path))
-            {
-                m_grower.AddLoad(link);
-            }
-            m_tasks.Add(id, path, urgency);
+            isTouched[chunk] =
+                isTouched[chunk] ||
+                (own.Test(server, chunk) && !state.GetPartials().Test(server, chunk));
         }
-        ++urgency;
     }
-    return true;
+    return isTouched;
+}
+
+LiveTasks::Id
+LiveForest::FindTask(const Workload& workload) const
+{
+    const bool isUp = workload.kind == WorkloadKind::REDUCE;
+    return m_tasks.GetId(isUp ? UP : DOWN,
+                         workload.chunk,
+                         isUp ? workload.GetSource() : workload.GetTarget());
 }
 
 void
 LiveForest::Update(const LiveView& view)
 {
     FindAborted(view);
-    const bool hasChanged = UpdateRates(view);
-    if (hasChanged && m_followsPlan)
-    {
-        DropPlan();
-    }
+    UpdateRates(view);
     for (const ChunkId chunk : m_order)
     {
         if (NeedsTrees(view, chunk))
@@ -163,7 +169,7 @@ LiveForest::Update(const LiveView& view)
             Plant(view, chunk);
         }
     }
-    while (!m_followsPlan && BeginChunk(view))
+    while (BeginChunk(view))
     {
     }
 }
@@ -174,10 +180,7 @@ LiveForest::FindAborted(const LiveView& view)
     std::vector<LiveTasks::Id> present;
     for (const TransferUnderWay& transfer : view.underWay)
     {
-        const bool isUp = transfer.kind == WorkloadKind::REDUCE;
-        present.push_back(m_tasks.GetId(isUp ? UP : DOWN,
-                                        transfer.chunk,
-                                        isUp ? transfer.source : transfer.target));
+        present.push_back(FindTask(transfer.workload));
     }
     std::sort(present.begin(), present.end());
     for (const LiveTasks::Id id : std::exchange(m_underWay, present))
@@ -190,8 +193,7 @@ LiveForest::FindAborted(const LiveView& view)
     }
 }
 
-/// @return whether rates are so different that trees should be, too
-bool
+void
 LiveForest::UpdateRates(const LiveView& view)
 {
     bool hasChanged = false;
@@ -211,28 +213,6 @@ LiveForest::UpdateRates(const LiveView& view)
     if (hasChanged)
     {
         SetCapacities();
-    }
-    return hasChanged;
-}
-
-/// Chunks of which nothing has begun lose their trees, the others get new ones.
-void
-LiveForest::DropPlan()
-{
-    m_followsPlan = false;
-    m_next = 0;
-    for (const ChunkId chunk : m_order)
-    {
-        Trees& trees = m_trees[chunk];
-        Uproot(chunk);
-        m_nUp[chunk] = 0;
-        UpdateReducing(chunk);
-        trees.hasBegun = trees.nStarted > 0;
-        trees.hasLost = trees.hasBegun;
-        if (trees.hasBegun)
-        {
-            trees.position = m_nBegun++;
-        }
     }
 }
 
@@ -305,8 +285,8 @@ LiveForest::NotifyArrived(const LiveView& view, const Workload& transfer)
     const ChunkId chunk = transfer.chunk;
     const NodeId target = transfer.GetTarget();
     const bool isUp = transfer.kind == WorkloadKind::REDUCE;
-    const LiveTasks::Id id =
-        m_tasks.GetId(isUp ? UP : DOWN, chunk, isUp ? transfer.GetSource() : target);
+    const LiveTasks::Id id = FindTask(transfer);
+    const bool wasKnown = m_tasks.GetStatus(id) == LiveTasks::Status::UNDER_WAY;
     m_tasks.Remove(id);
     *std::find(m_underWay.begin(), m_underWay.end(), id) = m_underWay.back();
     m_underWay.pop_back();
@@ -315,7 +295,7 @@ LiveForest::NotifyArrived(const LiveView& view, const Workload& transfer)
         SetReadyDown(chunk, target);
         return;
     }
-    if (m_trees[chunk].isBlocked)
+    if (m_trees[chunk].isBlocked || !wasKnown)
     {
         Plant(view, chunk);
         return;
@@ -399,6 +379,7 @@ LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
     const std::vector<bool> receivesPart = ListUnderWay(chunk, true);
     const std::vector<bool> sendsPart = ListUnderWay(chunk, false);
     std::vector<bool> mayRelay(m_nServers);
+    bool isBlocked = SendsTwice(chunk);
     std::vector<NodeId> givers;
     std::vector<NodeId> holders;
     std::vector<NodeId> lacking;
@@ -408,7 +389,7 @@ LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
         const bool hasPart = state.GetPartials().Test(server, chunk) || receivesPart[server];
         if (hasPart && server != root && !state.IsFinal(chunk))
         {
-            givers.push_back(server);
+            sendsPart[server] ? void(isBlocked = true) : givers.push_back(server);
         }
         if (state.GetExpected().Test(server, chunk) || server == root)
         {
@@ -428,9 +409,11 @@ LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
         AddTasks(chunk, UP);
         const bool areJoined = AreJoined(givers);
         trees.isWhole = hub == root && areJoined;
-        trees.isBlocked =
-            !areJoined && std::count(sendsPart.begin(), sendsPart.end(), true) > 0;
+        isBlocked = isBlocked || (!areJoined &&
+                                  std::count(sendsPart.begin(), sendsPart.end(), true) > 0);
     }
+    trees.isBlocked = isBlocked;
+    trees.isWhole = trees.isWhole && !isBlocked;
     if (trees.isWhole && !lacking.empty())
     {
         mayRelay = std::vector<bool>(m_nServers);
@@ -506,6 +489,19 @@ LiveForest::ListUnderWay(ChunkId chunk, bool isTo) const
         }
     }
     return isIn;
+}
+
+/// @return whether a server sends two parts at a time, as those who follow plans may
+bool
+LiveForest::SendsTwice(ChunkId chunk) const
+{
+    std::vector<LiveTasks::Id> sent;
+    std::copy_if(m_underWay.begin(),
+                 m_underWay.end(),
+                 std::back_inserter(sent),
+                 [&](LiveTasks::Id id) { return m_tasks.GetChunk(id) == chunk; });
+    std::sort(sent.begin(), sent.end());
+    return std::adjacent_find(sent.begin(), sent.end()) != sent.end();
 }
 
 void

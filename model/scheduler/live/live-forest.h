@@ -23,8 +23,7 @@ namespace ns3::allreduce
  *
  * @brief The flow-trees that chunks take while a collective runs, and what of them can be sent.
  *
- * Trees are those of a plan as long as the network is what the plan assumes. Else a chunk gets its
- * tree when it begins, by the rates that are believed then and by what links still have to carry
+ * A chunk gets its tree when it begins, by the rates that are believed then and by what links still have to carry
  * (see PackForest). A chunk that has begun gets a new tree for what is left of it if a link of the
  * old one has become slow, or if it does not reach everybody.
  *
@@ -36,7 +35,7 @@ class LiveForest
 {
   public:
     /**
-     * Nothing has begun.
+     * Take over from whoever has begun.
      *
      * @param view what there is; its state must outlive this
      */
@@ -44,10 +43,6 @@ class LiveForest
 
     LiveForest(const LiveForest&) = delete;
     LiveForest& operator=(const LiveForest&) = delete;
-
-    /// Follow a plan until links turn out to be other than announced. Nothing happens if it is no
-    /// plan of trees. @param view what there is @param plan rounds of a plan of the state
-    void Follow(const LiveView& view, RoundRange plan);
 
     /**
      * Something has happened that no transfer brought about.
@@ -102,12 +97,14 @@ class LiveForest
     static double FindUnitRate(const LiveView& view);
 
     void OrderChunks(const std::vector<NodeId>& roots);
-    bool UpdateRates(const LiveView& view);
+    void TakeOver(const LiveView& view);
+    std::vector<bool> FindTouched(const AllReduceState& state) const;
+    /// @return the name of the task that a transfer does
+    LiveTasks::Id FindTask(const Workload& workload) const;
+    void UpdateRates(const LiveView& view);
     void SetCapacities();
     /// Tasks that are not under way any more were aborted.
     void FindAborted(const LiveView& view);
-    void DropPlan();
-    bool AddPlan(RoundRange plan);
     bool NeedsTrees(const LiveView& view, ChunkId chunk) const;
     /// Give a chunk new trees for what is left of it.
     void Plant(const LiveView& view, ChunkId chunk);
@@ -124,6 +121,7 @@ class LiveForest
     void AddTasks(ChunkId chunk, uint32_t half);
     /// Count who waits for whom, and find what can be sent.
     void FindReady(const LiveView& view, ChunkId chunk);
+    bool SendsTwice(ChunkId chunk) const;
     void FindDepths();
     /// @return by server: whether a reduce of a chunk is under way to it, or from it
     std::vector<bool> ListUnderWay(ChunkId chunk, bool isTo) const;
@@ -146,7 +144,6 @@ class LiveForest
     uint32_t m_nBegun{0};                 //!< chunks that have begun
     uint32_t m_nReducing{0};              //!< chunks of which partial sums have to move
     bool m_hasNewLinks{false};            //!< some that could not be used now can
-    bool m_followsPlan{false};            //!< trees are those of a plan
     std::vector<uint64_t> m_bps;          //!< by directed link: rates that trees are for
     std::vector<LiveTasks::Id> m_underWay; //!< in no order
     std::vector<PathId> m_toParent;       //!< by server: the tree that was grown last

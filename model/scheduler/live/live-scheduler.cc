@@ -28,8 +28,8 @@ constexpr std::size_t MOST_CANDIDATES = 64;
  *
  * @brief Chooses one transfer after another: the most urgent one whose path is free.
  *
- * It plans as ForestScheduler does, and follows the order of a plan, its own or another
- * scheduler's, as long as the network is what was announced; see LiveForest for what it does else.
+ * It plans as ForestScheduler does. A session follows that plan, or another scheduler's, as long as
+ * the network is what was announced; see LiveForest for what follows.
  */
 class LiveScheduler : public PlannedScheduler
 {
@@ -48,18 +48,13 @@ class LiveScheduler : public PlannedScheduler
         return true;
     }
 
-    void BeginTransfers(const LiveView& view, RoundRange plan) override
+    void BeginTransfers(const LiveView& view) override
     {
-        // Links that are down make a state that is not fresh, although nothing has happened.
-        const bool isNew = view.nChosen == 0 || (view.state.IsFresh() && view.underWay.empty());
-        if (!m_forest || isNew)
-        {
-            m_forest = std::make_unique<LiveForest>(view);
-            if (view.state.IsFresh() && IsPlan(plan))
-            {
-                m_forest->Follow(view, plan);
-            }
-        }
+        m_forest = std::make_unique<LiveForest>(view);
+    }
+
+    void NotifySurprise(const LiveView& view) override
+    {
         m_forest->Update(view);
     }
 
@@ -96,13 +91,6 @@ class LiveScheduler : public PlannedScheduler
     bool PlansGroups() const override
     {
         return true;
-    }
-
-    static bool IsPlan(RoundRange plan)
-    {
-        return std::any_of(plan.begin(), plan.end(), [](const WorkloadList& round) {
-            return !round.IsEmpty();
-        });
     }
 
     /// @return the most urgent task over a port whose path is free
