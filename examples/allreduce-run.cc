@@ -292,7 +292,7 @@ MakeFromFile(const Options& options, uint64_t bytes)
                           GetLargest(training, bytes),
                           training,
                           GetShape(file.schedule.collective, file.topology)};
-    if (!options.run.faults.slow.empty())
+    if (options.run.faults.HidesRates())
     {
         experiment.announced = options.run.MakeAnnounced(file.topology);
     }
@@ -429,9 +429,11 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
         return 0;
     }
     ExcludeBesideJobs(parser, GetNLaunched());
-    parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out"});
+    parser.Exclude("schedule-in", {"topology", "degrade", "mixed", "schedule-out", "known"});
     ExcludePlanning(parser, "schedule-in");
     parser.Exclude("chakra-in", {"bytes", "iterations", "compute-time", "report", "links"});
+    // A training iteration begins when all are ready, and nobody knows how long it computes.
+    parser.Exclude("chakra-in", {"late", "bursts"});
     parser.Exclude("chakra-in", {"collective", "servers", "groups", "root", "relay"});
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     const uint64_t bytes = ParseSize(options.bytes, "--bytes");

@@ -6,6 +6,7 @@
 
 #include "experiment-network.h"
 #include "experiment-session.h"
+#include "network-surprises.h"
 #include "rank-report.h"
 
 #include "ns3/allreduce-error.h"
@@ -83,10 +84,12 @@ class ExperimentRun
             Install(*session);
         }
         m_network.AddBackground();
-        const std::vector<LinkFault> faults = MakeFaults();
-        ScheduleFaults(m_network.Get(), faults);
+        const Surprises surprises = MakeSurprises();
+        ScheduleFaults(m_network.Get(), surprises.faults);
+        ScheduleRateChanges(m_network.Get(), ListRates(m_first.topology, surprises));
         Simulate();
-        m_sessions.front()->GetResult().nLateFaults = CountLateFaults(faults);
+        m_sessions.front()->GetResult().nLateFaults =
+            CountLateFaults(surprises.faults) + CountLateChanges(surprises.rateChanges);
         std::vector<ExperimentResult> results;
         for (const auto& session : m_sessions)
         {
@@ -104,6 +107,7 @@ class ExperimentRun
         Sessions sessions;
         for (const auto& [experiment, settings] : experiments)
         {
+            CheckSurprises(experiment.topology, settings);
             sessions.push_back(std::make_unique<ExperimentSession>(experiment, settings));
         }
         return sessions;
@@ -146,19 +150,18 @@ class ExperimentRun
         }
     }
 
-    /// @return the links that break, those at random until about the end of the last session
-    std::vector<LinkFault> MakeFaults() const
+    /// @return what happens on the network, links that break at random until about the end of the
+    /// last session, and bursts for longer
+    Surprises MakeSurprises() const
     {
-        Time horizon;
+        Time predicted;
+        Time latest;
         for (const auto& session : m_sessions)
         {
-            horizon = Max(horizon, session->GetPredictedEnd());
+            predicted = Max(predicted, session->GetPredictedEnd());
+            latest = Max(latest, session->GetLatestEnd());
         }
-        std::vector<LinkFault> faults = m_settings.faults;
-        const auto drawn =
-            DrawFaults(m_first.topology, m_settings.nRandomFaults, m_settings.faultSeed, horizon);
-        faults.insert(faults.end(), drawn.begin(), drawn.end());
-        return faults;
+        return DrawSurprises(m_first.topology, m_settings, predicted, latest);
     }
 
     void Simulate()

@@ -109,10 +109,13 @@ struct ExperimentSettings
     std::vector<LinkFault> faults;       //!< links that break
     uint32_t nRandomFaults{0};           //!< links that break at random until the predicted end
     uint64_t faultSeed{1};               //!< the random seed of these
-    std::vector<RateChange> rateChanges; //!< links that become slower or faster
-    std::vector<LateServer> lateServers; //!< servers that are ready later than the others
-    uint32_t nRanks{1};                  //!< processes that simulate together
-    std::vector<uint32_t> partition;     //!< by node: its process; empty: so that they wait little
+    std::vector<RateChange> rateChanges; //!< links that become slower, and recover
+    std::optional<BurstModel> bursts;    //!< other traffic that comes and goes
+    /// Servers that are ready later than the others; of each experiment its own. Without
+    /// adaptation Live all wait for them.
+    std::vector<LateServer> lateServers;
+    uint32_t nRanks{1};              //!< processes that simulate together
+    std::vector<uint32_t> partition; //!< by node: its process; empty: so that they wait little
 
     /// Told of the network when it has been built, for traces; what it returns lives as long as the
     /// simulation.
@@ -165,7 +168,7 @@ struct ExperimentResult : SessionRecord
     bool isVerified{false};           //!< the plan and every remainder were proven
     uint32_t nReplans{0};             //!< how often what was left was planned anew
     std::string replannedBy;          //!< who did that, several names joined with ","
-    uint32_t nLateFaults{0};          //!< links that were to break after the end
+    uint32_t nLateFaults{0};          //!< links that were to break, or slow down, after the end
     uint32_t nAborted{0};             //!< flows cut by a broken link, or given up
     uint64_t bytesGivenUp{0};         //!< that had arrived of flows that were given up
     std::vector<BeliefChange> beliefs; //!< how what was believed of links changed

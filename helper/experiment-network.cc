@@ -99,7 +99,7 @@ ExperimentNetwork::ComputeUse(ExperimentResult& result) const
     const double seconds = result.endSeconds;
     for (LinkUse& use : result.links)
     {
-        const double rate = m_network->GetRate(use.link);
+        const double rate = m_network->GetTopology().GetLinkOf(use.link).rateBps;
         use.utilization = seconds > 0 ? 8.0 * use.bytes / (rate * seconds) : 0;
     }
 }

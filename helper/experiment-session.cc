@@ -55,6 +55,11 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
     m_session->TraceConnectWithoutContext("RateBelieved",
                                           MakeCallback(&ExperimentSession::NoteBelieved, this));
     helper.GetApplications().Start(m_settings.start);
+    for (const LateServer& late : m_settings.lateServers)
+    {
+        const Time ready = Max(m_settings.start, NanoSeconds(late.readyNs));
+        helper.GetApplications().Get(late.server)->SetStartTime(ready);
+    }
     InstallTraining();
     if (m_settings.recordsFlows)
     {
@@ -256,7 +261,7 @@ ExperimentSession::PredictOn(const Topology& topology, uint64_t bytes) const
 
 /// ns-3's clock holds 292 years; faults and retries need some of them.
 void
-ExperimentSession::CheckDuration() const
+ExperimentSession::CheckDuration()
 {
     constexpr double MOST_SECONDS = 1e8;
     double seconds = m_result.predictedSeconds;
@@ -264,7 +269,8 @@ ExperimentSession::CheckDuration() const
     {
         seconds = std::max(seconds, PredictOn(m_experiment.topology, m_experiment.bytes));
     }
-    seconds = m_settings.start.GetSeconds() + seconds * GetNAllReduces();
+    m_workSeconds = seconds * GetNAllReduces();
+    seconds = m_settings.start.GetSeconds() + m_workSeconds;
     if (!(seconds <= MOST_SECONDS))
     {
         FailInput(m_experiment.topology.GetName(),
@@ -277,10 +283,32 @@ ExperimentSession::CheckDuration() const
     }
 }
 
+/// @return when the last server is ready
+Time
+ExperimentSession::GetAllReady() const
+{
+    Time ready = m_settings.start;
+    for (const LateServer& late : m_settings.lateServers)
+    {
+        ready = Max(ready, NanoSeconds(late.readyNs));
+    }
+    return ready;
+}
+
 Time
 ExperimentSession::GetPredictedEnd() const
 {
-    return m_settings.start + Seconds(m_result.predictedSeconds);
+    return GetAllReady() + Seconds(m_result.predictedSeconds);
+}
+
+Time
+ExperimentSession::GetLatestEnd() const
+{
+    constexpr double MUCH_LONGER = 10;
+    constexpr double MOST_SECONDS = 1e9;
+    const double seconds = GetAllReady().GetSeconds() + MUCH_LONGER * m_workSeconds +
+                           m_settings.computeTime.GetSeconds() * m_settings.iterations;
+    return Seconds(std::min(seconds, MOST_SECONDS));
 }
 
 void

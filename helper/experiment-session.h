@@ -66,6 +66,9 @@ class ExperimentSession
     /// @return about when it will be over
     Time GetPredictedEnd() const;
 
+    /// @return until when it may take if the network is a good deal worse than predicted
+    Time GetLatestEnd() const;
+
     /// It is over, well or not.
     void NoteEnd();
 
@@ -86,7 +89,8 @@ class ExperimentSession
     IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;
     double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
-    void CheckDuration() const;
+    void CheckDuration();
+    Time GetAllReady() const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
     double GetClockSaving() const;
@@ -100,6 +104,7 @@ class ExperimentSession
     Ptr<AllReduceSession> m_session;            //!< the AllReduces
     std::optional<ChakraIteration> m_iteration; //!< what is computed between them
     Time m_trainingBegin;                       //!< when that began
+    double m_workSeconds{0};                    //!< of all AllReduces, if nothing changes
     Time m_end{Time::Max()};                    //!< when it was over
     uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
     uint32_t m_nRoundsEnded{0};                 //!< of the present AllReduce

@@ -213,9 +213,9 @@ class TraceEventsTestCase : public TestCase
         ExperimentResult result;
         result.abortedFlows = {{7, BROADCAST, 3, 1, 100, MicroSeconds(30), MicroSeconds(10)}};
         result.unfinishedFlows = {{5, REDUCE, 3, 0, 200, MicroSeconds(20), MicroSeconds(25)}};
-        result.marks = {{RunMark::LINK_BROKE, NanoSeconds(40250), 0, 1, 3, 16, ""},
-                        {RunMark::LINK_MENDED, MicroSeconds(42), 0, 1, 3, 16, ""},
-                        {RunMark::REPLANNED, MicroSeconds(45), 0, 2, 0, 0, "greedy"}};
+        result.marks = {{RunMark::LINK_BROKE, NanoSeconds(40250), 0, 1, 3, 16, 0, ""},
+                        {RunMark::LINK_MENDED, MicroSeconds(42), 0, 1, 3, 16, 0, ""},
+                        {RunMark::REPLANNED, MicroSeconds(45), 0, 2, 0, 0, 0, "greedy"}};
         std::ostringstream out;
         WriteTraceEvents(result, out);
         const std::vector<Json> spans = CheckEvents(out.str());

@@ -31,7 +31,7 @@ class SoakDraw
     explicit SoakDraw(uint64_t seed)
         : m_random(seed),
           m_seed(seed),
-          m_case{DrawTopology(), {}, {}, 0, {}, {}, false}
+          m_case{DrawTopology(), {}, {}, 0, {}, {}, false, {}}
     {
     }
 
@@ -50,6 +50,7 @@ class SoakDraw
         DrawBackground();
         DrawOutages();
         m_case.hasTwin = Draw(m_random, 4) == 0;
+        DrawSurprises();
         m_case.options.adapt =
             Choose(m_case.options.sync == "barrier"
                        ? std::vector<std::string>{"none", "replan"}
@@ -258,13 +259,75 @@ class SoakDraw
             isShort ? (isTcp ? "0.02" : "0.1") : Choose({"0.1", "0.3", "0.5"});
     }
 
-    /// Times on the scale of a run: its share on the wires, and one delay for each of some rounds.
-    Time DrawTime()
+    /// The time of a run, about: its share on the wires, and one delay for each of some rounds.
+    double GetScale() const
     {
         const Link& link = m_case.topology.GetLink(0);
         const double wire = 16.0 * m_case.bytes / link.rateBps;
-        const double scale = 1e9 * wire + 20.0 * link.delayNs + 1000;
-        return NanoSeconds(1 + Draw(m_random, std::min(scale, 4e9)));
+        return std::min(1e9 * wire + 20.0 * link.delayNs + 1000, 4e9);
+    }
+
+    Time DrawTime()
+    {
+        return NanoSeconds(1 + Draw(m_random, GetScale()));
+    }
+
+    /// Links that are slow for a time, bursts and late servers, in every third run. Where there is
+    /// background traffic, links might have to carry more than they can.
+    void DrawSurprises()
+    {
+        if (Draw(m_random, 3) > 0)
+        {
+            return;
+        }
+        if (!m_hasBackground)
+        {
+            DrawSlowForATime();
+            DrawBursts();
+        }
+        const uint32_t nServers = m_case.topology.GetNServers();
+        for (NodeId server = Draw(m_random, 2 * nServers); server < nServers; server += 3)
+        {
+            const Time ready = DrawTime();
+            m_case.ready = Max(m_case.ready, ready);
+            m_case.options.faults.late.push_back(std::to_string(server) + ":" +
+                                                 FormatTime(ready.GetNanoSeconds()));
+        }
+    }
+
+    void DrawSlowForATime()
+    {
+        std::vector<std::string>& slow = m_case.options.faults.slow;
+        for (uint32_t i = Draw(m_random, 3); i > 0; --i)
+        {
+            const std::string link = FormatEnds(DrawLink()) + ":";
+            const bool isNew = std::none_of(slow.begin(), slow.end(), [&](const auto& other) {
+                return other.compare(0, link.size(), link) == 0;
+            });
+            if (isNew)
+            {
+                const Time begin = DrawTime();
+                const Time end = begin + DrawTime();
+                slow.push_back(
+                    link + std::to_string(2 + Draw(m_random, 99)) + "@" +
+                    FormatTime(begin.GetNanoSeconds()) +
+                    (Draw(m_random, 2) == 0 ? "" : "," + FormatTime(end.GetNanoSeconds())));
+            }
+        }
+    }
+
+    void DrawBursts()
+    {
+        if (Draw(m_random, 2) == 0)
+        {
+            const auto drawLong = [this] {
+                const int64_t least = GetScale() / 4;
+                return FormatTime(least + DrawTime().GetNanoSeconds());
+            };
+            m_case.options.faults.bursts = Choose({"0.1", "0.3", "1"}) + "," +
+                                           Choose({"0.2", "0.5", "0.95"}) + "," + drawLong() + "," +
+                                           drawLong() + "," + std::to_string(m_seed);
+        }
     }
 
     /// A link that is down already goes down again more often than chance would have it.
@@ -344,6 +407,11 @@ SoakCase::MakeCommand(const std::string& name) const
     {
         add("slow", slow, "");
     }
+    for (const std::string& late : options.faults.late)
+    {
+        add("late", late, "");
+    }
+    add("bursts", options.faults.bursts, "");
     for (const std::string& fail : options.faults.fail)
     {
         add("fail", fail, "");

@@ -37,6 +37,7 @@ struct SoakCase
     std::vector<std::string> jobs;   //!< several on the network, as --job has them; none: one
     std::vector<SoakOutage> outages; //!< the same as in options
     bool hasTwin;                    //!< it is run over the full stack, too
+    Time ready;                      //!< when the last server is, if one is late
 
     /**
      * @param seed another seed draws another run

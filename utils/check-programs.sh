@@ -434,6 +434,17 @@ check_run()
     check "run: and does not show the slow link" same_without_slow "$@"
     check "run: measured use" prints 'measured use of 16 directed links' $program "$@" --links
     check "run: a slow link is told" prints '"slower_than_planned":\["0-4:3"\]' $program "$@" --slow=0-4:3 --format=json
+    check "run: unless planners know" prints '"slower_than_planned":\["1-4:2@1us"\]' $program "$@" \
+        --slow='0-4:3;1-4:2@1us' --known --format=json
+    check "run: a server is late" prints '"late_servers":\["1:1ms"\]' $program "$@" --late=1:1ms --format=json
+    check "run: bursts" prints '"bursts":"0.5,0.5,20us,20us,1"' $program "$@" --bursts=0.5,0.5,20us,20us,1 --format=json
+    check "run: a link is slow too late" prints '"late_faults":1' $program "$@" --slow=0-4:2@1s --format=json
+    check "run: known to a schedule" refuses '--known: has no effect beside --schedule-in' $program --schedule-in=x \
+        --known --slow=0-4:2
+    for option in late=1:1ms bursts=0.5,0.5,1ms,1ms,1; do
+        check "run: ${option%%=*} in training" refuses "--${option%%=*}: has no effect beside --chakra-in" $program \
+            --chakra-in=x "--$option"
+    done
     check "run: full stack" prints 'bcube:2,1' $program "$@" --full-stack
     check "run: flow monitor" prints 'bcube:2,1' $program "$@" --flow-monitor=flows.xml
     check "run: a partition for one process" refuses '--partition: has no effect in one process' $program "$@" \
@@ -511,7 +522,17 @@ check_bad_run_options()
 --slow=0-16:0.5 --slow "0.5": expected a factor above 1
 --slow=0-16:1 --slow "1": expected a factor above 1
 --slow=0-16:1e11 --slow "1e11": of 10000000000 bit/s it leaves 0.1 bit/s, expected less, and 1 bit/s or more
---slow=0-16:2;0-16:3 --slow "0-16": this link is named twice, expected once
+--slow=0-16:2;0-16:3 --slow "0-16": this link is named twice for the same time, expected once
+--slow=0-16:2@1ms,3ms;16-0:3@2ms --slow "16-0": this link is named twice for the same time, expected once
+--slow=0-16:2@2ms,1ms expected the link to recover after it became slower
+--known --known: has no effect without a link that is slow all the time
+--known=3 '--known' does not take any arguments
+--late=16:1ms --late "16:1ms": expected a server below 16 of bcube:4,1
+--late=1:0 --late "1:0": expected a time above 0
+--late=1:1ms;1:2ms --late "1:2ms": this server is named twice, expected once
+--bursts=0.5,0.5,1ms --bursts "0.5,0.5,1ms": expected SHARE,LOAD,ON,OFF,SEED
+--bursts=0.5,1,1ms,1ms,1 expected a share above 0, a load above 0 and below 1, and times above 0
+--bursts=1,0.5,1ns,1ns,1 bursts: more than 1000000 until
 --slow=3-3:2 --slow "3-3": bcube:4,1 has no link 3-3
 --background=2 --background "2": expected a number from 0 to 1
 --topology=cube:3 topology "cube:3": expected bcube

@@ -100,6 +100,9 @@ check_refusals()
     common+=(--control=packets)
     check "refuses --fail" refuses "^allreduce-run: --fail: " "${common[@]}" --fail=0-16@100us
     check "refuses --fail-random" refuses "--fail-random: " "${common[@]}" --fail-random=1,1
+    check "refuses --slow for a time" refuses "--slow=...@TIME: " "${common[@]}" --slow=0-16:2@1us
+    check "refuses --bursts" refuses "--bursts: " "${common[@]}" --bursts=0.5,0.5,1ms,1ms,1
+    check "refuses --late" refuses "--late: " "${common[@]}" --late=1:1ms
     check "refuses --sync=dependency" refuses "--sync=dependency: " "${common[@]}" --sync=dependency
     check "refuses --iterations" refuses "--iterations: " "${common[@]}" --iterations=2
     check "refuses --background" refuses "--background: " "${common[@]}" --background=0.1

@@ -6,7 +6,11 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/allreduce-units.h"
+#include "ns3/link-capacities.h"
 
+#include <algorithm>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <cmath>
 #include <set>
 
@@ -81,24 +85,174 @@ SlowDown(uint64_t rateBps, const std::string& factor)
     return std::llround(slowed);
 }
 
+/// When something happens to a link.
+struct Interval
+{
+    Time begin;              //!< from then on
+    std::optional<Time> end; //!< until then; none: to the end
+};
+
+/// @param times TIME[,UP_TIME] @param text the whole value @param expected if the end is too early
+Interval
+ParseInterval(const std::string& times,
+              const std::string& option,
+              const std::string& text,
+              const char* expected)
+{
+    Interval interval;
+    const std::size_t comma = times.find(',');
+    interval.begin = NanoSeconds(ParseTime(times.substr(0, comma), option));
+    if (comma != std::string::npos)
+    {
+        interval.end = NanoSeconds(ParseTime(times.substr(comma + 1), option));
+        if (*interval.end <= interval.begin)
+        {
+            FailInput(option, " ", Quote(text), ": ", expected);
+        }
+    }
+    return interval;
+}
+
 LinkFault
 ParseFault(const Topology& topology, const std::string& text)
 {
-    constexpr auto GRAMMAR = "A-B@TIME[,UP_TIME]";
-    const auto [link, times] = Split(text, '@', "--fail", GRAMMAR);
-    LinkFault fault;
-    fault.link = FindLink(topology, link, "--fail");
-    const std::size_t comma = times.find(',');
-    fault.down = NanoSeconds(ParseTime(times.substr(0, comma), "--fail"));
-    if (comma != std::string::npos)
+    const auto [link, times] = Split(text, '@', "--fail", "A-B@TIME[,UP_TIME]");
+    const LinkId id = FindLink(topology, link, "--fail");
+    const Interval interval =
+        ParseInterval(times, "--fail", text, "expected the link to come up after it went down");
+    return {id, interval.begin, interval.end};
+}
+
+/// A link that is slower than announced.
+struct SlowLink
+{
+    LinkId link;        //!< which
+    std::string name;   //!< as it was given
+    std::string factor; //!< by how much, as it was given
+    bool isTimed;       //!< not all the time
+    Interval interval;  //!< when
+};
+
+bool
+IsTimed(const std::string& slow)
+{
+    return slow.find('@') != std::string::npos;
+}
+
+SlowLink
+ParseSlow(const Topology& topology, const std::string& text)
+{
+    const auto [link, rest] = Split(text, ':', "--slow", "A-B:FACTOR[@TIME[,UP_TIME]]");
+    const std::size_t at = rest.find('@');
+    SlowLink slow{FindLink(topology, link, "--slow"), link, rest.substr(0, at), IsTimed(rest), {}};
+    if (slow.isTimed)
     {
-        fault.up = NanoSeconds(ParseTime(times.substr(comma + 1), "--fail"));
-        if (*fault.up <= fault.down)
+        slow.interval = ParseInterval(rest.substr(at + 1),
+                                      "--slow",
+                                      text,
+                                      "expected the link to recover after it became slower");
+    }
+    return slow;
+}
+
+/// @return the links by the time at which they become slower
+std::vector<SlowLink>
+ParseAllSlow(const Topology& topology, const std::vector<std::string>& texts)
+{
+    std::vector<SlowLink> all;
+    for (const std::string& text : texts)
+    {
+        all.push_back(ParseSlow(topology, text));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const SlowLink& x, const SlowLink& y) {
+        return std::pair(x.link, x.interval.begin) < std::pair(y.link, y.interval.begin);
+    });
+    for (std::size_t i = 1; i < all.size(); ++i)
+    {
+        const auto& end = all[i - 1].interval.end;
+        if (all[i].link == all[i - 1].link && !(end && *end <= all[i].interval.begin))
         {
-            FailInput("--fail ", Quote(text), ": expected the link to come up after it went down");
+            FailInput("--slow ",
+                      Quote(all[i].name),
+                      ": this link is named twice for the same time, expected once");
         }
     }
-    return fault;
+    return all;
+}
+
+/// @return when both directions of a link change
+std::vector<RateChange>
+MakeRateChanges(const Topology& topology, const SlowLink& slow)
+{
+    const uint64_t rate = topology.GetLink(slow.link).rateBps;
+    const uint64_t slowed = SlowDown(rate, slow.factor);
+    std::vector<RateChange> changes;
+    for (const DirectedLinkId direction : {2 * slow.link, 2 * slow.link + 1})
+    {
+        changes.push_back({direction, slow.interval.begin.GetNanoSeconds(), slowed});
+        if (slow.interval.end)
+        {
+            changes.push_back({direction, slow.interval.end->GetNanoSeconds(), rate});
+        }
+    }
+    return changes;
+}
+
+std::vector<LateServer>
+ParseLate(const Topology& topology, const std::vector<std::string>& texts)
+{
+    std::vector<LateServer> all;
+    std::set<uint64_t> named;
+    for (const std::string& text : texts)
+    {
+        const auto [serverText, time] = Split(text, ':', "--late", "SERVER:TIME");
+        const uint64_t server = ParseNumber(serverText, "--late");
+        if (server >= topology.GetNServers())
+        {
+            FailInput("--late ",
+                      Quote(text),
+                      ": expected a server below ",
+                      topology.GetNServers(),
+                      " of ",
+                      topology.GetName());
+        }
+        if (!named.insert(server).second)
+        {
+            FailInput("--late ", Quote(text), ": this server is named twice, expected once");
+        }
+        const int64_t readyNs = ParseTime(time, "--late");
+        if (readyNs == 0)
+        {
+            FailInput("--late ", Quote(text), ": expected a time above 0");
+        }
+        all.push_back({static_cast<NodeId>(server), readyNs});
+    }
+    return all;
+}
+
+BurstModel
+ParseBursts(const std::string& text)
+{
+    std::vector<std::string> parts;
+    boost::split(parts, text, boost::is_any_of(","));
+    if (parts.size() != 5)
+    {
+        FailInput("--bursts ", Quote(text), ": expected SHARE,LOAD,ON,OFF,SEED");
+    }
+    BurstModel model;
+    model.share = ParseFraction(parts[0], "--bursts");
+    model.load = ParseFraction(parts[1], "--bursts");
+    model.meanOn = NanoSeconds(ParseTime(parts[2], "--bursts"));
+    model.meanOff = NanoSeconds(ParseTime(parts[3], "--bursts"));
+    model.seed = ParseNumber(parts[4], "--bursts");
+    if (model.share == 0 || model.load == 0 || model.load == 1 || model.meanOn.IsZero() ||
+        model.meanOff.IsZero())
+    {
+        FailInput("--bursts ",
+                  Quote(text),
+                  ": expected a share above 0, a load above 0 and below 1, and times above 0");
+    }
+    return model;
 }
 
 } // namespace
@@ -111,12 +265,26 @@ FaultOptions::AddTo(ProgramOptions& options)
                 ';',
                 "A-B@TIME[,UP_TIME]: this link breaks (and is mended); once or more");
     options.Add("fail-random", failRandom, "COUNT,SEED: so many random links break");
+    options.Add("slow",
+                slow,
+                ';',
+                "A-B:FACTOR[@TIME[,UP_TIME]]: this link of the actual network is slower than "
+                "announced (from "
+                "then on, until it recovers): plans, chunks and prediction do not know, the ideal "
+                "knows what "
+                "is so all the time; once or more");
+    options.Add("known", known, "planners are told of links that are --slow all the time");
     options.Add(
-        "slow",
-        slow,
+        "late",
+        late,
         ';',
-        "A-B:FACTOR: this link of the actual network is slower than announced: plans, chunks and "
-        "prediction do not know, the ideal does; once or more");
+        "SERVER:TIME: this server is ready so late: with --adapt=live the others begin, else "
+        "they wait; once or more");
+    options.Add("bursts",
+                bursts,
+                "SHARE,LOAD,ON,OFF,SEED: so many of the links' directions have bursts of other "
+                "traffic, which take this share of the rate for exponential times, mean ON, and "
+                "none for OFF; modelled as a lower rate, without packets");
     options.Add("background", background, "share of the ports' rate that other traffic uses");
 }
 
@@ -124,19 +292,54 @@ Topology
 FaultOptions::ApplySlow(const Topology& topology) const
 {
     std::vector<Link> links = topology.GetLinks();
-    std::set<LinkId> slowed;
-    for (const std::string& text : slow)
+    bool isAny = false;
+    for (const SlowLink& slowed : ParseAllSlow(topology, slow))
     {
-        const auto [link, factor] = Split(text, ':', "--slow", "A-B:FACTOR");
-        const LinkId id = FindLink(topology, link, "--slow");
-        if (!slowed.insert(id).second)
+        if (!slowed.isTimed)
         {
-            FailInput("--slow ", Quote(link), ": this link is named twice, expected once");
+            Link& changed = links[slowed.link];
+            changed.rateBps = SlowDown(changed.rateBps, slowed.factor);
+            isAny = true;
         }
-        Link& changed = links[id];
-        changed.rateBps = SlowDown(changed.rateBps, factor);
     }
-    return slow.empty() ? topology : topology.WithLinks(topology.GetName(), std::move(links));
+    if (known)
+    {
+        DeriveCapacities(links); // as for a topology file with these rates
+    }
+    return isAny ? topology.WithLinks(topology.GetName(), std::move(links)) : topology;
+}
+
+bool
+FaultOptions::HidesRates() const
+{
+    return !known && !std::all_of(slow.begin(), slow.end(), IsTimed);
+}
+
+bool
+FaultOptions::ChangesRates() const
+{
+    return std::any_of(slow.begin(), slow.end(), IsTimed);
+}
+
+std::vector<std::string>
+FaultOptions::GetUnknownSlow() const
+{
+    std::vector<std::string> unknown;
+    std::copy_if(slow.begin(),
+                 slow.end(),
+                 std::back_inserter(unknown),
+                 [this](const std::string& text) { return !known || IsTimed(text); });
+    return unknown;
+}
+
+void
+FaultOptions::Check() const
+{
+    if (known && std::all_of(slow.begin(), slow.end(), IsTimed))
+    {
+        FailInput("--known: has no effect without a link that is slow all the time, expected "
+                  "--slow=A-B:FACTOR");
+    }
 }
 
 void
@@ -164,6 +367,17 @@ FaultOptions::SetFaults(const Topology& topology, ExperimentSettings& settings) 
         settings.nRandomFaults = count;
         settings.faultSeed = seed;
     }
+    settings.rateChanges.clear();
+    for (const SlowLink& slowed : ParseAllSlow(topology, slow))
+    {
+        if (slowed.isTimed)
+        {
+            const auto changes = MakeRateChanges(topology, slowed);
+            settings.rateChanges.insert(settings.rateChanges.end(), changes.begin(), changes.end());
+        }
+    }
+    settings.lateServers = ParseLate(topology, late);
+    settings.bursts = bursts.empty() ? std::nullopt : std::optional(ParseBursts(bursts));
 }
 
 double

@@ -23,7 +23,10 @@ struct FaultOptions
 {
     std::vector<std::string> fail; //!< A-B\@TIME[,UP_TIME]
     std::string failRandom;        //!< COUNT,SEED or empty
-    std::vector<std::string> slow; //!< A-B:FACTOR
+    std::vector<std::string> slow; //!< A-B:FACTOR[\@TIME[,UP_TIME]]
+    bool known{false};             //!< planners are told of links that are slow all the time
+    std::vector<std::string> late; //!< SERVER:TIME
+    std::string bursts;            //!< SHARE,LOAD,ON,OFF,SEED or empty
     std::string background{"0"};   //!< share of the ports' rate
 
     /**
@@ -35,14 +38,32 @@ struct FaultOptions
 
     /**
      * @param topology a network as it is announced
-     * @return the actual one: the same with slow links
+     * @return the actual one: the same with links that are slow all the time; if planners know,
+     * with the capacities of these rates, too
      * @throws InputError that names the option
      */
     Topology ApplySlow(const Topology& topology) const;
 
+    /// @return whether links are slow all the time, and planners do not know
+    bool HidesRates() const;
+
+    /// @return whether links are slow for a time
+    bool ChangesRates() const;
+
+    /// @return of the links that are slow those of which planners do not know
+    std::vector<std::string> GetUnknownSlow() const;
+
     /**
-     * @param topology a network
-     * @param settings get the links that break there
+     * Refuse what has no effect on any network.
+     *
+     * @throws InputError that names the option
+     */
+    void Check() const;
+
+    /**
+     * @param topology the actual network
+     * @param settings get what happens there: links that break or are slow for a time, bursts and
+     *        late servers
      * @throws InputError that names the option
      */
     void SetFaults(const Topology& topology, ExperimentSettings& settings) const;

@@ -58,7 +58,7 @@ PlanExperiment(const Topology& topology,
     const auto makeExperiment = [&](Ptr<AllReduceScheduler> scheduler, VerifiedPlan made) {
         Experiment experiment{run.MakeActual(topology), schedulerName, scheduler, made, bytes};
         experiment.shape = shape;
-        if (!run.faults.slow.empty())
+        if (run.faults.HidesRates())
         {
             experiment.announced = announced;
         }

@@ -170,6 +170,7 @@ RunOptions::Check() const
     CheckRange("--iterations", iterations, 1, 1'000'000);
     ParseTime(computeTime, "--compute-time");
     ParseTime(watchdog, "--watchdog");
+    faults.Check();
     if (nRanks > 1)
     {
         CheckRanks();
@@ -266,6 +267,10 @@ RunOptions::CheckRanks() const
     refuse(!faults.failRandom.empty(),
            "--fail-random",
            "because what is left is planned with a view of all");
+    const std::string end = "where the end is agreed on by rates that do not change";
+    refuse(faults.ChangesRates(), "--slow=...@TIME", end);
+    refuse(!faults.bursts.empty(), "--bursts", end);
+    refuse(!faults.late.empty(), "--late", "where servers do not know who was ready first");
     refuse(faults.GetBackground() > 0, "--background", "where its ends would not know each other");
     refuse(!flowMonitor.empty(),
            "--flow-monitor",
@@ -416,7 +421,7 @@ RunOptions::GetControl() const
 }
 
 Topology
-RunOptions::MakeAnnounced(const Topology& topology) const
+RunOptions::MakeNominal(const Topology& topology) const
 {
     Topology changed = topology;
     if (!rate.empty())
@@ -431,9 +436,16 @@ RunOptions::MakeAnnounced(const Topology& topology) const
 }
 
 Topology
+RunOptions::MakeAnnounced(const Topology& topology) const
+{
+    const Topology nominal = MakeNominal(topology);
+    return faults.known ? faults.ApplySlow(nominal) : nominal;
+}
+
+Topology
 RunOptions::MakeActual(const Topology& topology) const
 {
-    return faults.ApplySlow(MakeAnnounced(topology));
+    return faults.ApplySlow(MakeNominal(topology));
 }
 
 } // namespace ns3::allreduce

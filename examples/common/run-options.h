@@ -107,17 +107,25 @@ struct RunOptions
 
     /**
      * @param topology a network
-     * @return what planners are told: the same with the rates and delays asked for
+     * @return what planners are told: the same with the rates and delays asked for, and with slow
+     *         links if they are known
      * @throws InputError that names the option
      */
     Topology MakeAnnounced(const Topology& topology) const;
 
     /**
      * @param topology a network
-     * @return what is simulated: the announced network with the slow links that nobody was told of
+     * @return what is simulated: the announced network with the links that are slow all the time
      * @throws InputError that names the option
      */
     Topology MakeActual(const Topology& topology) const;
+
+    /**
+     * @param topology a network
+     * @return the same with the rates and delays asked for
+     * @throws InputError that names the option
+     */
+    Topology MakeNominal(const Topology& topology) const;
 
     /**
      * @param topology the actual network

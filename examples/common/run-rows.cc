@@ -140,6 +140,43 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     }
 }
 
+/// What the network did that no plan knew of.
+void
+AddSurprises(nlohmann::ordered_json& row, const FaultOptions& faults)
+{
+    if (const auto unknown = faults.GetUnknownSlow(); !unknown.empty())
+    {
+        row["slower_than_planned"] = unknown;
+    }
+    if (!faults.late.empty())
+    {
+        row["late_servers"] = faults.late;
+    }
+    if (!faults.bursts.empty())
+    {
+        row["bursts"] = faults.bursts;
+    }
+}
+
+/// Say of a run in which links were slower than planned what could be done about it.
+void
+TellSlowLinks(const std::string& program, const nlohmann::ordered_json& row)
+{
+    const auto slow = row.find("slower_than_planned");
+    if (slow == row.end())
+    {
+        return;
+    }
+    const auto text = slow->front().get<std::string>();
+    const bool isTimed = text.find('@') != std::string::npos;
+    std::cerr << program << ": note: --slow=" << text
+              << (slow->size() > 1 ? " and others: the plan does not know that these links are slow"
+                                   : ": the plan does not know that this link is slow")
+              << (isTimed ? "; --adapt=replan and --adapt=live find out"
+                          : "; with --known schedulers plan for it")
+              << std::endl;
+}
+
 /// Say so if queues that overflowed decided how long a run took.
 void
 WarnOfDrops(const std::string& program, const nlohmann::ordered_json& row)
@@ -297,10 +334,7 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
     {
         row["late_faults"] = result.nLateFaults;
     }
-    if (!options.faults.slow.empty())
-    {
-        row["slower_than_planned"] = options.faults.slow;
-    }
+    AddSurprises(row, options.faults);
     if (!result.failure.empty())
     {
         row["failure"] = result.failure;
@@ -332,18 +366,7 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
         std::cerr << program << ": warning: " << row["late_faults"]
                   << " of the faults were to come after the end" << std::endl;
     }
-    const auto slow = row.find("slower_than_planned");
-    if (slow != row.end())
-    {
-        std::cerr
-            << program << ": note: --slow=" << slow->front().get<std::string>()
-            << (slow->size() > 1
-                    ? " and others: the plan does not know that these links are slow; give their "
-                      "rates in a topology file, and schedulers plan for them"
-                    : ": the plan does not know that this link is slow; give its rate in a "
-                      "topology file, and schedulers plan for it")
-            << std::endl;
-    }
+    TellSlowLinks(program, row);
     const auto failure = row.find("failure");
     if (failure == row.end())
     {

@@ -278,6 +278,25 @@ AllReduceNetwork::GetRate(DirectedLinkId link) const
     return rate.Get().GetBitRate();
 }
 
+void
+AllReduceNetwork::SetLinkRate(DirectedLinkId link, uint64_t rateBps)
+{
+    NS_LOG_FUNCTION(this << link << rateBps);
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    NS_ABORT_MSG_IF(rateBps == 0,
+                    "SetLinkRate: directed link " << link << " of " << m_topology.GetName()
+                                                  << ": rate 0, expected 1 bit/s or more");
+    m_worstSlowdown =
+        std::max<double>(m_worstSlowdown, m_topology.GetLinkOf(link).rateBps / double(rateBps));
+    GetDevice(link)->SetAttribute("DataRate", DataRateValue(DataRate(rateBps)));
+}
+
+double
+AllReduceNetwork::GetWorstSlowdown() const
+{
+    return m_worstSlowdown;
+}
+
 Time
 AllReduceNetwork::GetDelay(DirectedLinkId link) const
 {

@@ -173,9 +173,24 @@ class AllReduceNetwork : public Object
 
     /**
      * @param link one direction of a link
-     * @return the rate of its device in bit/s
+     * @return the present rate of its device in bit/s
      */
     uint64_t GetRate(DirectedLinkId link) const;
+
+    /**
+     * Make one direction of a link slower or faster. A packet that is being sent keeps the rate
+     * with which it began, all later ones have the new one. The topology, and with it what
+     * transports pace transfers by, remains as it was. What carries nothing for a while is an
+     * outage (ScheduleOutage).
+     *
+     * @param link one direction of a link
+     * @param rateBps its rate from now on, 1 bit/s or more
+     */
+    void SetLinkRate(DirectedLinkId link, uint64_t rateBps);
+
+    /// @return how many times slower than in the topology a link has been at most, 1 or more:
+    /// nothing may arrive for as many times longer
+    double GetWorstSlowdown() const;
 
     /**
      * @param link one direction of a link
@@ -223,6 +238,7 @@ class AllReduceNetwork : public Object
     std::vector<bool> m_isDown;                 //!< by link
     std::vector<bool> m_isBroken;               //!< by link: by hand
     std::vector<std::vector<Outage>> m_outages; //!< by link
+    double m_worstSlowdown{1};                  //!< see GetWorstSlowdown
     TracedCallback<LinkId, bool> m_linkChanged; //!< a link broke or was mended
 };
 

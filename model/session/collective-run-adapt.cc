@@ -285,9 +285,12 @@ CollectiveRun::UseBeliefs()
                             << " is believed to have " << change.newBps << " bit/s, before "
                             << change.oldBps);
         m_owner.believed(change);
+        m_lastChange = Simulator::Now();
     }
+    // First guesses get better; choices can be changed at any time, plans cannot.
+    const bool isSettled = m_live || Simulator::Now() >= m_lastChange + m_chunkTime;
     if (m_beliefs->GetVersion() == m_usedVersion || m_isHalted || !m_nextRounds.empty() ||
-        Simulator::Now() < m_lastUse + m_chunkTime)
+        !isSettled || Simulator::Now() < m_lastUse + m_chunkTime)
     {
         return;
     }

@@ -12,6 +12,7 @@
 
 #include "ns3/simulator.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace ns3::allreduce
@@ -45,7 +46,11 @@ CollectiveRun::GetPatience() const
     {
         return m_settings.watchdog;
     }
-    return m_transport->GetLongestSilence();
+    const Time silence = m_transport->GetLongestSilence();
+    const double slowdown = m_network->GetWorstSlowdown(); // of which the transport does not know
+    constexpr double MOST_SECONDS = 1e8;
+    return slowdown > 1 ? Seconds(std::min(silence.GetSeconds() * slowdown, MOST_SECONDS))
+                        : silence;
 }
 
 void

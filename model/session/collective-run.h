@@ -275,6 +275,7 @@ class CollectiveRun
     std::unique_ptr<RateBeliefs> m_beliefs;     //!< rates as flows show them
     uint64_t m_usedVersion{0};                  //!< of the beliefs that are acted on
     Time m_lastUse;                             //!< when they were last acted on
+    Time m_lastChange;                          //!< when they last changed
     Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
     Time m_lookInterval;                        //!< between looks at flows
     EventId m_look;                             //!< looks at flows

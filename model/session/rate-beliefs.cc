@@ -19,8 +19,8 @@ namespace
 constexpr double FULL_SHARE = 0.85;
 /// A link that carries so many times what is believed is faster than believed.
 constexpr double REFUTING_FACTOR = 1.15;
-/// A link that does, under flows that are not slow, is as fast as announced.
-constexpr double CLEARING_FACTOR = 1.3;
+/// A link over which a flow of this share of its rate is not slow is as fast as announced.
+constexpr double CLEARING_PACE_SHARE = 0.5;
 /// Frames in a window that is long enough to tell a rate.
 constexpr double WINDOW_FRAMES = 16;
 /// Frames of flows that were given up may be in queues: so much is waited for the first of another.
@@ -363,7 +363,7 @@ RateBeliefs::Refute(const Flow& flow, const Sight& sight)
         {
             continue;
         }
-        const bool isOther = isFull && carried > CLEARING_FACTOR * link.believed;
+        const bool isOther = isFull && flow.pace > CLEARING_PACE_SHARE * link.announced;
         // Links that share the blame are as suspect as before if the flow crosses all of them.
         const bool isAlone =
             std::none_of(link.partners.begin(),

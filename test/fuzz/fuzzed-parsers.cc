@@ -242,10 +242,16 @@ ReadOption(const std::string& text)
         [](const std::string& value) { CreateScheduler(value); },
         [](const std::string& value) { CreateTransport(value); },
         ReadTopologySpec,
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.late = {v}; }, value);
+        },
+        [](const std::string& value) {
+            ReadFaults([](FaultOptions& o, const std::string& v) { o.bursts = v; }, value);
+        },
     };
     if (!text.empty())
     {
-        sets[static_cast<unsigned char>(text[0]) % std::size(sets)](text.substr(1));
+        sets[static_cast<unsigned char>(text[0] - '0') % std::size(sets)](text.substr(1));
     }
 }
 
