@@ -73,6 +73,7 @@ RateBeliefs::BeginFlow(const ObservedFlow& observed, double seconds)
     Flow flow;
     flow.links = observed.links;
     flow.pace = observed.paceBps;
+    flow.format = observed.format;
     flow.frameBits = observed.format.GetFrameBits();
     flow.wireBits = flow.frameBits / observed.format.payload;
     flow.ackBits = observed.ackFrames * flow.frameBits;
@@ -108,8 +109,14 @@ RateBeliefs::EndFlow(TransferId id, uint64_t bytes, double seconds)
     const auto place = m_flows.find(id);
     if (place != m_flows.end())
     {
+        Flow& flow = place->second;
         Progress(id, bytes);
-        Look(place->second, seconds, true);
+        flow.lastBits = 8.0 * flow.format.GetWireBytes(bytes) - bytes * flow.wireBits;
+        for (const DirectedLinkId link : flow.links)
+        {
+            m_links[link].carried += flow.lastBits;
+        }
+        Look(flow, seconds, true);
         Remove(id);
     }
 }
@@ -234,7 +241,7 @@ RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isEnd)
     Sight sight;
     sight.seconds = seconds;
     sight.isEnd = isEnd;
-    sight.bits = (flow.acked - flow.firstAcked) * flow.wireBits;
+    sight.bits = (flow.acked - flow.firstAcked) * flow.wireBits + flow.lastBits;
     sight.elapsed = seconds - flow.begin;
     // More may have arrived, and not be known yet.
     const double known = isEnd ? sight.elapsed : sight.elapsed - flow.roundTrip;

@@ -162,7 +162,9 @@ class RateBeliefs
         std::vector<double> carriedBefore; //!< by link of its path: when the window began
         double pace{0};                    //!< bit/s
         double wireBits{0};                //!< for each byte of data
+        FrameFormat format;                //!< of its frames
         double frameBits{0};               //!< of a full frame
+        double lastBits{0};                //!< headers of a last frame that is not full, at the end
         double ackBits{0};                 //!< may have arrived without the sender's knowing
         double roundTrip{0};               //!< seconds
         double begin{0};                   //!< of the window
