@@ -350,9 +350,10 @@ SoakJudge::ReplayLive(uint32_t iteration, Time until, std::string& wrong) const
             {
                 sent.parts = std::exchange(source.parts, {});
             }
-            if (isReduce ? sent.parts.empty() : !sent.hasSum)
+            // What arrives when a reduce begins may go with it, or later by itself.
+            if (!isReduce && !sent.hasSum)
             {
-                wrong = "server " + std::to_string(flow.source) + " has nothing to send of chunk " +
+                wrong = "server " + std::to_string(flow.source) + " has no sum to send of chunk " +
                         std::to_string(flow.chunk);
             }
         }
