@@ -246,7 +246,8 @@ RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isEnd)
     // More may have arrived, and not be known yet.
     const double known = isEnd ? sight.elapsed : sight.elapsed - flow.roundTrip;
     sight.isEarly = known < flow.roundTrip;
-    sight.known = std::max(known, flow.frameBits / flow.pace);
+    // All of a flow can be less than a frame.
+    sight.known = isEnd ? known : std::max(known, flow.frameBits / flow.pace);
     sight.unknownBits = isEnd ? 0 : flow.ackBits;
     return sight;
 }
