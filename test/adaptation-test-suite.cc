@@ -586,8 +586,9 @@ class AdaptationTestSuite : public TestSuite
         : TestSuite("allreduce-adaptation", TestSuite::Type::UNIT)
     {
         // Nanoseconds: while a transport prepares, in the middle, when all others are done.
-        AddTestCase(new LateServersTestCase({1'000, 100'000, 20'000'000}));
-        AddTestCase(new LateServersTestCase({1, 10'000, 200'000, 500'000, 1'000'000}), EXTENSIVE);
+        AddTestCase(new LateServersTestCase({1'000, 20'000'000}));
+        AddTestCase(new LateServersTestCase({1, 10'000, 100'000, 200'000, 500'000, 1'000'000}),
+                    EXTENSIVE);
         AddTestCase(new GivenUpTestCase);
         AddTestCase(new NoAdaptationTestCase);
         AddTestCase(new EvenNetworkTestCase("bcube:4,1", {"raw"}));
