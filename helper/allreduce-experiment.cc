@@ -93,7 +93,7 @@ class ExperimentRun
         std::vector<ExperimentResult> results;
         for (const auto& session : m_sessions)
         {
-            Collect(*session);
+            Collect(*session, surprises);
             results.push_back(std::move(session->GetResult()));
         }
         return results;
@@ -192,10 +192,10 @@ class ExperimentRun
         }
     }
 
-    void Collect(ExperimentSession& part)
+    void Collect(ExperimentSession& part, const Surprises& surprises)
     {
         ExperimentResult& result = part.GetResult();
-        part.Collect();
+        part.Collect(surprises);
         m_network.Collect(result);
         if (m_settings.nRanks > 1)
         {

@@ -156,8 +156,9 @@ struct ExperimentResult : SessionRecord
     double idealBandwidthSeconds{0};  //!< what links need to carry the data; of one size of data
     double idealLatencySeconds{0};    //!< what one server's data needs; the larger one is the ideal
     std::string bottleneck;           //!< what decides that
-    double knownIdealSeconds{0};      //!< without the links that are down in the end; 0: unknown
-    std::string downLinks;            //!< those links, as "0-16,1-17"
+    double knownIdealSeconds{0};      //!< if all that the network does is known; 0: it does nothing
+    std::string knownBottleneck;      //!< what decides that, or why it would take for ever
+    std::string downLinks;            //!< links that are down in the end, as "0-16,1-17"
     double predictedSeconds{0};       //!< by the flow-level model, for the announced network
     double endSeconds{0};             //!< simulated time when the simulation ended, well or not
     double doneSeconds{0};            //!< when these AllReduces were over, others perhaps not

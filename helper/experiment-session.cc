@@ -11,10 +11,10 @@
 #include "ns3/allreduce-units.h"
 #include "ns3/boolean.h"
 #include "ns3/chakra-workload.h"
-#include "ns3/chunk-needs.h"
 #include "ns3/datagram-transport.h"
 #include "ns3/enum.h"
 #include "ns3/ideal-time.h"
+#include "ns3/known-ideal.h"
 #include "ns3/simulator.h"
 #include "ns3/time-prediction.h"
 #include "ns3/uinteger.h"
@@ -52,6 +52,8 @@ ExperimentSession::Install(Ptr<AllReduceNetwork> network)
     m_session->SetAnnounced(m_experiment.GetAnnounced());
     m_session->TraceConnectWithoutContext("RoundEnded",
                                           MakeCallback(&ExperimentSession::NoteRoundEnded, this));
+    m_session->TraceConnectWithoutContext("Done",
+                                          MakeCallback(&ExperimentSession::NoteBegin, this));
     m_session->TraceConnectWithoutContext("RateBelieved",
                                           MakeCallback(&ExperimentSession::NoteBelieved, this));
     helper.GetApplications().Start(m_settings.start);
@@ -128,6 +130,12 @@ ExperimentSession::FindWait(uint32_t index)
     const Time ready = NanoSeconds(m_iteration->FindReady(index));
     m_result.collectives[index].ready = ready.GetSeconds();
     return Max(Time(0), m_trainingBegin + ready - Simulator::Now());
+}
+
+void
+ExperimentSession::NoteBegin(Time)
+{
+    m_begins.push_back(m_session->GetBegin());
 }
 
 void
@@ -224,27 +232,65 @@ ExperimentSession::ComputeIdeal(const Topology& topology, uint64_t bytes) const
 void
 ExperimentSession::CollectDownLinks()
 {
-    const Topology& topology = m_network->GetTopology();
-    std::vector<Link> left;
-    for (LinkId id = 0; id < topology.GetNLinks(); ++id)
+    for (LinkId id = 0; id < m_network->GetTopology().GetNLinks(); ++id)
     {
-        const Link& link = topology.GetLink(id);
-        if (m_network->IsLinkUp(id))
+        if (!m_network->IsLinkUp(id))
         {
-            left.push_back(link);
-            continue;
+            const Link& link = m_network->GetTopology().GetLink(id);
+            m_result.downLinks +=
+                (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
         }
-        m_result.downLinks +=
-            (m_result.downLinks.empty() ? "" : ",") + FormatPath({link.a, link.b});
     }
-    const Topology rest = topology.WithLinks(topology.GetName(), left);
-    const auto isPossible = [&] {
-        const AllReduceState state(rest, m_experiment.plan.GetCollective());
-        return rest.AreServersConnected() && FindCutOff(state, false).empty();
-    };
-    if (!m_result.downLinks.empty() && !m_experiment.training && isPossible())
+}
+
+/// Add the known ideal of one of the AllReduces to their mean.
+/// @param changes of rates since it began
+void
+ExperimentSession::AddKnownIdeal(const std::vector<RateChange>& changes)
+{
+    const Topology& topology = m_network->GetTopology();
+    const Collective& collective = m_experiment.plan.GetCollective();
+    const uint64_t bytes = GetTotalBytes(m_experiment.bytes);
+    const IdealTime ideal = ComputeKnownIdealTime(topology, collective, bytes, changes);
+    m_result.knownBottleneck = ideal.GetReason();
+    m_result.knownIdealSeconds += ideal.seconds / m_begins.size();
+    // When a rate changes, the packet that is being sent keeps the rate with which it began.
+    const uint64_t gained = m_settings.frame * changes.size();
+    if (collective.IsOfAll() && gained < bytes)
     {
-        m_result.knownIdealSeconds = ComputeIdeal(rest, m_experiment.bytes).seconds;
+        m_leastSeconds +=
+            ComputeKnownIdealTime(topology, collective, bytes - gained, changes).seconds /
+            m_begins.size();
+    }
+}
+
+/// What a planner could have reached that had known what the network would do.
+void
+ExperimentSession::FindKnownIdeal(Surprises surprises)
+{
+    const Topology& topology = m_network->GetTopology();
+    surprises.lateServers = m_settings.lateServers; // those of this session
+    const bool isAsAnnounced =
+        !m_experiment.announced && ListCapacityChanges(topology, surprises).empty();
+    if (m_experiment.training || isAsAnnounced)
+    {
+        return;
+    }
+    if (m_begins.empty())
+    {
+        m_begins.push_back(m_session->GetBegin());
+    }
+    try
+    {
+        for (const Time& begin : m_begins)
+        {
+            AddKnownIdeal(ListCapacityChanges(topology, surprises, begin));
+        }
+    }
+    catch (const InputError& error)
+    {
+        m_result.knownBottleneck = error.what(); // the run has failed for the same reason
+        m_result.knownIdealSeconds = 0;
     }
 }
 
@@ -318,7 +364,7 @@ ExperimentSession::NoteEnd()
 }
 
 void
-ExperimentSession::Collect()
+ExperimentSession::Collect(const Surprises& surprises)
 {
     m_result.doneSeconds = Min(m_end, Simulator::Now()).GetSeconds();
     m_result.endSeconds = Simulator::Now().GetSeconds();
@@ -355,6 +401,7 @@ ExperimentSession::Collect()
         m_result.nResent = datagrams->GetNResent();
     }
     CollectDownLinks();
+    FindKnownIdeal(surprises);
     m_recorder.Finish();
     static_cast<SessionRecord&>(m_result) = m_recorder.GetRecord();
 }
@@ -362,23 +409,31 @@ ExperimentSession::Collect()
 void
 ExperimentSession::CheckBound()
 {
+    CheckBound(m_result.idealSeconds, "the ideal");
+    CheckBound(m_leastSeconds, "the known ideal, with a packet more for each change,");
+}
+
+/// @param seconds nothing can be faster @param what says what that is
+void
+ExperimentSession::CheckBound(double seconds, const std::string& what)
+{
     constexpr double ROUNDING = 1e-9; // of sums of floating-point numbers
-    const double least = m_result.idealSeconds * (1 - ROUNDING) - GetClockSaving();
+    const double least = seconds * (1 - ROUNDING) - GetClockSaving(seconds);
     if (m_result.failure.empty() && m_result.measuredSeconds < least)
     {
         std::ostringstream text;
-        text << std::setprecision(9) << "measured " << m_result.measuredSeconds
-             << " s, less than the ideal of " << m_result.idealSeconds
-             << " s less what the clock may round off: " << least << " s";
+        text << std::setprecision(9) << "measured " << m_result.measuredSeconds << " s, less than "
+             << what << " of " << seconds << " s less what the clock may round off: " << least
+             << " s";
         m_result.failure = text.str();
     }
 }
 
 /// The clock has ticks, to which the time of a frame on a link is rounded. Where a frame's
 /// headers take less than half a tick, data can be faster than the rate of the link.
-/// @return the seconds that this can save
+/// @return the seconds that this can save of so many seconds
 double
-ExperimentSession::GetClockSaving() const
+ExperimentSession::GetClockSaving(double seconds) const
 {
     const FrameFormat format = m_session->GetTransport()->GetFrameFormat(1, m_settings.frame);
     double ofFrame = 0; // what one frame saves at most
@@ -389,7 +444,7 @@ ExperimentSession::GetClockSaving() const
         ofFrame = std::max(ofFrame, saved);
         share = std::max(share, saved * link.rateBps / (8.0 * format.payload));
     }
-    return ofFrame > 0 ? share * m_result.idealSeconds + ofFrame * CountLastFrames() : 0;
+    return ofFrame > 0 ? share * seconds + ofFrame * CountLastFrames() : 0;
 }
 
 /// The last frame of a workload need not be full.

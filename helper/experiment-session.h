@@ -6,6 +6,7 @@
 #define ALLREDUCE_EXPERIMENT_SESSION_H
 
 #include "allreduce-experiment.h"
+#include "network-surprises.h"
 #include "session-recorder.h"
 
 #include "ns3/allreduce-network.h"
@@ -18,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ns3::allreduce
 {
@@ -73,7 +75,8 @@ class ExperimentSession
     void NoteEnd();
 
     /// The simulation is over: note what came out.
-    void Collect();
+    /// @param surprises what the network did in it
+    void Collect(const Surprises& surprises);
 
     /// Note as a failure what is faster than any schedule can be: it is an error somewhere.
     void CheckBound();
@@ -81,6 +84,7 @@ class ExperimentSession
   private:
     void InstallTraining();
     Time FindWait(uint32_t index);
+    void NoteBegin(Time duration);
     void NoteDone(Time duration);
     void NoteRoundEnded(uint32_t round, Time duration);
     void NoteBelieved(DirectedLinkId link, uint64_t before, uint64_t now);
@@ -89,11 +93,14 @@ class ExperimentSession
     IdealTime ComputeIdeal(const Topology& topology, uint64_t bytes) const;
     double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
+    void FindKnownIdeal(Surprises surprises);
+    void AddKnownIdeal(const std::vector<RateChange>& changes);
+    void CheckBound(double seconds, const std::string& what);
     void CheckDuration();
     Time GetAllReady() const;
     uint64_t GetTotalBytes(uint64_t bytes) const;
     uint32_t GetNAllReduces() const;
-    double GetClockSaving() const;
+    double GetClockSaving(double seconds) const;
     uint64_t CountLastFrames() const;
 
     const Experiment& m_experiment;             //!< what is to be run
@@ -105,6 +112,8 @@ class ExperimentSession
     std::optional<ChakraIteration> m_iteration; //!< what is computed between them
     Time m_trainingBegin;                       //!< when that began
     double m_workSeconds{0};                    //!< of all AllReduces, if nothing changes
+    std::vector<Time> m_begins;                 //!< of AllReduces that are over
+    double m_leastSeconds{0};                   //!< what no run can beat on a network that changes
     Time m_end{Time::Max()};                    //!< when it was over
     uint32_t m_nCollectivesDone{0};             //!< AllReduces of it that are over
     uint32_t m_nRoundsEnded{0};                 //!< of the present AllReduce

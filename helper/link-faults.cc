@@ -6,6 +6,7 @@
 
 #include "ns3/abort.h"
 #include "ns3/allreduce-error.h"
+#include "ns3/bit-mix.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -27,14 +28,15 @@ constexpr std::size_t MOST_BURSTS = 1'000'000;
 class BurstTimes
 {
   public:
-    BurstTimes(const BurstModel& model, std::mt19937_64& random)
+    BurstTimes(const BurstModel& model, DirectedLinkId link)
         : m_model(model),
-          m_random(random)
+          m_link(link),
+          m_random(MixBits(MixBits(model.seed) + link))
     {
     }
 
-    /// Add the bursts of a link that begin before a time.
-    void Draw(DirectedLinkId link, Time horizon, std::vector<Burst>& bursts)
+    /// Add the bursts that begin before a time. A later time adds more, and changes none.
+    void Draw(Time horizon, std::vector<Burst>& bursts)
     {
         const double on = m_model.meanOn.GetSeconds();
         const double off = m_model.meanOff.GetSeconds();
@@ -44,7 +46,7 @@ class BurstTimes
             const Time end = begin + DrawTime(isOn ? m_model.meanOn : m_model.meanOff);
             if (isOn)
             {
-                bursts.push_back({link, begin, end, m_model.load});
+                bursts.push_back({m_link, begin, end, m_model.load});
             }
             begin = end;
             if (bursts.size() > MOST_BURSTS)
@@ -72,8 +74,9 @@ class BurstTimes
         return NanoSeconds(1 + std::llround(-std::log(DrawUnit()) * mean.GetNanoSeconds()));
     }
 
-    const BurstModel& m_model; //!< how long they are
-    std::mt19937_64& m_random; //!< draws
+    const BurstModel& m_model;   //!< how long they are
+    const DirectedLinkId m_link; //!< where
+    std::mt19937_64 m_random;    //!< draws
 };
 
 } // namespace
@@ -132,12 +135,11 @@ DrawBursts(const Topology& topology, const BurstModel& model, Time horizon)
     std::vector<DirectedLinkId> links(topology.GetNDirectedLinks());
     std::iota(links.begin(), links.end(), 0);
     const auto count = std::max<std::size_t>(1, std::llround(model.share * links.size()));
-    BurstTimes times(model, random);
     std::vector<Burst> bursts;
     for (std::size_t i = 0; i < std::min(count, links.size()); ++i)
     {
         std::swap(links[i], links[i + random() % (links.size() - i)]);
-        times.Draw(links[i], horizon, bursts);
+        BurstTimes(model, links[i]).Draw(horizon, bursts);
     }
     return bursts;
 }

@@ -86,7 +86,8 @@ std::vector<LinkFault> DrawFaults(const Topology& topology,
  * @ingroup allreduce
  *
  * Draw bursts from time 0 to a horizon. A link that has bursts is busy at time 0 as likely as at
- * any other time.
+ * any other time. With a later horizon there are more bursts, and the others are the same: whoever
+ * takes longer meets the same traffic.
  *
  * @param topology the network
  * @param model which links, how busy and for how long; at least one link has bursts

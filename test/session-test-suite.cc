@@ -19,6 +19,7 @@
 #include "ns3/enum.h"
 #include "ns3/ideal-time.h"
 #include "ns3/ipv4-l3-protocol.h"
+#include "ns3/known-ideal.h"
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
@@ -200,12 +201,12 @@ class CloseToIdealTestCase : public DataCentreTestCase
     }
 };
 
-/// After a failure the result says which network its ideal is of, and has that of the other.
+/// After a failure the result says what the links could have carried, had one known.
 class IdealAfterFailureTestCase : public DataCentreTestCase
 {
   public:
     IdealAfterFailureTestCase()
-        : DataCentreTestCase("the ideal without links that broke")
+        : DataCentreTestCase("the ideal of those who know which links break")
     {
     }
 
@@ -222,17 +223,37 @@ class IdealAfterFailureTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(broken.failure, "", "one way is left");
         NS_TEST_EXPECT_MSG_EQ(broken.downLinks, "0-4", "the other link was mended");
         NS_TEST_EXPECT_MSG_EQ(broken.idealSeconds, unbroken.idealSeconds, "the whole network");
+        const int64_t failNs = 100'000;
+        std::vector<RateChange> changes{{0, failNs, 0}, {1, failNs, 0}};
+        for (const DirectedLinkId direction : {0, 1})
+        {
+            const LinkId other = *whole.FindDirectedLink(1, 4) / 2;
+            changes.push_back({2 * other + direction, failNs, 0});
+        }
+        for (const DirectedLinkId direction : {0, 1})
+        {
+            const RateChange& failure = changes[2 + direction];
+            changes.push_back({failure.link, 2 * failNs, whole.GetLinkOf(0).rateBps});
+        }
+        const Collective& collective = experiment.plan.GetCollective();
+        const IdealTime known = ComputeKnownIdealTime(whole, collective, 1 << 20, changes);
+        NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what links could carry");
+        NS_TEST_EXPECT_MSG_EQ(broken.knownBottleneck, known.GetReason(), "and why");
+        NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
+        NS_TEST_EXPECT_MSG_LT(known.seconds, broken.measuredSeconds, "who did not know");
         std::vector<Link> left = whole.GetLinks();
         left.erase(left.begin());
-        const IdealTime known = ComputeIdealTime(whole.WithLinks("left", left),
-                                                 experiment.plan.GetCollective(),
-                                                 1 << 20);
-        NS_TEST_EXPECT_MSG_EQ(broken.knownIdealSeconds, known.seconds, "what is left");
-        NS_TEST_EXPECT_MSG_GT(known.seconds, broken.idealSeconds, "less is slower");
+        NS_TEST_EXPECT_MSG_LT(
+            known.seconds,
+            ComputeIdealTime(whole.WithLinks("left", left), collective, 1 << 20).seconds,
+            "the link was there at first");
+        NS_TEST_EXPECT_MSG_EQ(unbroken.knownBottleneck, "", "nothing to know");
         options.faults.fail = {"0-4@100us", "0-6@100us"};
-        NS_TEST_EXPECT_MSG_EQ(RunExperiment(experiment, options).knownIdealSeconds,
-                              0,
-                              "nobody can reach server 0");
+        const auto lost = RunExperiment(experiment, options);
+        NS_TEST_EXPECT_MSG_EQ(lost.knownIdealSeconds, 0, "nobody can reach server 0");
+        NS_TEST_EXPECT_MSG_EQ(Contains(lost.knownBottleneck, "server 0, "),
+                              true,
+                              lost.knownBottleneck);
     }
 };
 

@@ -293,6 +293,12 @@ class DrawBurstsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ_TOL(on / links.size(), 0.3, 0.02, "share of the time");
         NS_TEST_EXPECT_MSG_EQ_TOL(on / bursts.size(), 300e-6, 20e-6, "mean of a burst");
         NS_TEST_EXPECT_MSG_EQ(AreSame(bursts, DrawBursts(topology, model, horizon)), true, "again");
+        auto longer = DrawBursts(topology, model, Seconds(2));
+        longer.erase(std::remove_if(longer.begin(),
+                                    longer.end(),
+                                    [&](const Burst& burst) { return burst.begin >= horizon; }),
+                     longer.end());
+        NS_TEST_EXPECT_MSG_EQ(AreSame(bursts, longer), true, "whoever takes longer meets the same");
         BurstModel other = model;
         other.seed = 8;
         NS_TEST_EXPECT_MSG_EQ(AreSame(bursts, DrawBursts(topology, other, horizon)), false, "seed");
@@ -389,15 +395,20 @@ class SlowForATimeTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(full.measuredSeconds, light.measuredSeconds, "the same");
     }
 
-    /// Frames take a second each, and nothing is lost or ended for that.
+    /// What takes so much longer is neither given up nor sent again and again.
     void CheckVerySlow()
     {
-        RunOptions options = MakeOptions("raw", "barrier");
-        options.faults.slow = {"2-4:100000@50us"};
-        const auto result =
-            RunExperiment(MakeExperiment(MakeTestStar(4), "ring", 100'000, 1), options);
-        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "slow is not broken");
-        NS_TEST_EXPECT_MSG_GT(result.measuredSeconds, 1, "but slow");
+        for (const std::string transport : {"raw", "udp"})
+        {
+            const Experiment experiment = MakeExperiment(MakeTestStar(4), "ring", 1 << 20, 1);
+            RunOptions options = MakeOptions(transport, "barrier");
+            const double calm = RunExperiment(experiment, options).measuredSeconds;
+            options.faults.slow = {"2-4:10000@1us"};
+            const auto result = RunExperiment(experiment, options);
+            NS_TEST_EXPECT_MSG_EQ(result.failure, "", transport);
+            NS_TEST_EXPECT_MSG_EQ_TOL(result.measuredSeconds / calm, 10000, 500, transport);
+            NS_TEST_EXPECT_MSG_LT(result.nResent, 100, transport);
+        }
     }
 
     void DoRun() override
@@ -449,6 +460,84 @@ class BurstsTestCase : public DataCentreTestCase
     }
 };
 
+/// No link carries more than the list of what links can carry says.
+class CarriedTestCase : public DataCentreTestCase
+{
+  public:
+    CarriedTestCase()
+        : DataCentreTestCase("links carry what they can")
+    {
+    }
+
+  private:
+    static constexpr uint32_t FRAME = 9002;
+
+    /// @return the bytes that a directed link can carry from 0 to a time
+    static double Integrate(const Topology& topology,
+                            const std::vector<RateChange>& changes,
+                            DirectedLinkId link,
+                            double end)
+    {
+        double bytes = 0;
+        double since = 0;
+        double rate = topology.GetLinkOf(link).rateBps;
+        for (const RateChange& change : changes)
+        {
+            const double at = std::min(1e-9 * change.atNs, end);
+            if (change.link == link)
+            {
+                bytes += (at - since) * rate / 8 + FRAME; // The last one keeps its rate.
+                since = at;
+                rate = change.rateBps;
+            }
+        }
+        return bytes + (end - since) * rate / 8;
+    }
+
+    void Check(const std::string& spec, AllReduceSession::Adaptation adapt, uint64_t seed)
+    {
+        const Experiment experiment = MakeExperiment(ParseTopology(spec), "greedy", 4 << 20, 4);
+        const Topology& topology = experiment.topology;
+        ExperimentSettings settings;
+        settings.transport = "raw";
+        settings.sync = AllReduceSession::DEPENDENCY;
+        settings.adapt = adapt;
+        settings.bursts = BurstModel{0.5, 0.8, MicroSeconds(100), MicroSeconds(150), seed};
+        settings.rateChanges = {{0, 500'000, topology.GetLink(0).rateBps / 8},
+                                {0, 2'500'000, topology.GetLink(0).rateBps}};
+        settings.lateServers = {{1, 700'000}};
+        settings.faults = {{3, MicroSeconds(900), MicroSeconds(1500)}};
+        const ExperimentResult result = RunExperiment(experiment, settings);
+        NS_TEST_ASSERT_MSG_EQ(result.failure, "", spec << " seed " << seed);
+        const Time end = Seconds(result.endSeconds);
+        const auto changes =
+            ListCapacityChanges(topology, DrawSurprises(topology, settings, end, end));
+        double mostUsed = 0;
+        for (const LinkUse& use : result.links)
+        {
+            const double most = Integrate(topology, changes, use.link, result.endSeconds);
+            const double waiting = double(use.queuePeak) * FRAME;
+            NS_TEST_EXPECT_MSG_LT_OR_EQ(use.bytes,
+                                        most + waiting,
+                                        spec << " seed " << seed << " link " << use.link);
+            mostUsed = std::max(mostUsed, use.bytes / most);
+        }
+        NS_TEST_EXPECT_MSG_GT(mostUsed, 0.3, spec << " seed " << seed << ": it matters");
+    }
+
+    void DoRun() override
+    {
+        for (uint64_t seed = 1; seed <= 5; ++seed)
+        {
+            for (const auto adapt : {AllReduceSession::NO_ADAPTATION, AllReduceSession::LIVE})
+            {
+                Check("bcube:3,1", adapt, seed);
+                Check("dcell:3,1", adapt, seed);
+            }
+        }
+    }
+};
+
 /// The others wait for a late server, or begin without it.
 class LateServerTestCase : public DataCentreTestCase
 {
@@ -496,6 +585,10 @@ class LateServerTestCase : public DataCentreTestCase
         NS_TEST_EXPECT_MSG_EQ(live.failure, "", "live");
         NS_TEST_EXPECT_MSG_LT(live.measuredSeconds, waiting, "the others have begun");
         NS_TEST_EXPECT_MSG_GT(live.measuredSeconds, 3e-3, "but cannot end without it");
+        options.faults.fail = {"2-6@2ms,5ms"};
+        const ExperimentResult cutOff = Run(options);
+        NS_TEST_EXPECT_MSG_EQ(cutOff.failure, "", "it waits for the only link of the late one");
+        NS_TEST_EXPECT_MSG_GT(cutOff.measuredSeconds, 5e-3, "which is mended then");
     }
 
     void CheckExperiment()
@@ -740,6 +833,7 @@ class SurprisesTestSuite : public TestSuite
         AddTestCase(new DrawBurstsTestCase);
         AddTestCase(new SlowForATimeTestCase);
         AddTestCase(new BurstsTestCase);
+        AddTestCase(new CarriedTestCase);
         AddTestCase(new LateServerTestCase);
         AddTestCase(new KnownTestCase);
         AddTestCase(new SurpriseOptionsTestCase);

@@ -140,6 +140,27 @@ AddTimes(nlohmann::ordered_json& row, const Experiment& experiment, const Experi
     }
 }
 
+/// What the best of all plans would take that knew what the network did.
+void
+AddKnownIdeal(nlohmann::ordered_json& row, const ExperimentResult& result)
+{
+    if (result.knownBottleneck.empty())
+    {
+        return; // it was as announced
+    }
+    row["known_ideal_s"] = nullptr; // nobody could end
+    row["known_ratio"] = nullptr;
+    row["known_bottleneck"] = result.knownBottleneck;
+    if (result.knownIdealSeconds > 0)
+    {
+        row["known_ideal_s"] = result.knownIdealSeconds;
+    }
+    if (result.knownIdealSeconds > 0 && result.failure.empty())
+    {
+        row["known_ratio"] = result.measuredSeconds / result.knownIdealSeconds;
+    }
+}
+
 /// What the network did that no plan knew of.
 void
 AddSurprises(nlohmann::ordered_json& row, const FaultOptions& faults)
@@ -198,20 +219,24 @@ WarnOfDrops(const std::string& program, const nlohmann::ordered_json& row)
               << " times as long as predicted" << std::endl;
 }
 
-/// Say of a run that ended with broken links which network its ideal is of.
+/// Say of a run on a network that changed which network its ideal is of, and what was possible.
 void
-TellDownLinks(const std::string& program, const nlohmann::ordered_json& row)
+TellKnownIdeal(const std::string& program, const nlohmann::ordered_json& row)
 {
-    if (!row.contains("down_links") || row.contains("job"))
+    const bool isBroken = row.contains("down_links");
+    const auto known = row.find("known_ideal_s");
+    const bool isKnown =
+        known != row.end() && known->is_number() && *known != row["ideal_s"]; // it changed
+    if (row.contains("job") || !(isBroken || isKnown))
     {
         return;
     }
-    const auto& known = row["known_ideal_s"];
-    std::cerr << program << ": note: ideal and prediction are of the network with all its links";
-    if (!known.is_null())
+    std::cerr << program << ": note: ideal and prediction are of the network "
+              << (isBroken ? "with all its links" : "as it is at first");
+    if (isKnown)
     {
-        std::cerr << "; without " << row["down_links"].get<std::string>() << ", the ideal is "
-                  << known.get<double>() << " s";
+        std::cerr << "; no plan that knew what happens to it takes less than "
+                  << known->get<double>() << " s";
     }
     std::cerr << std::endl;
 }
@@ -315,12 +340,8 @@ AddOutcome(nlohmann::ordered_json& row, const RunOptions& options, const Experim
     if (!result.downLinks.empty())
     {
         row["down_links"] = result.downLinks;
-        row["known_ideal_s"] = nullptr; // not all servers can reach each other
-        if (result.knownIdealSeconds > 0)
-        {
-            row["known_ideal_s"] = result.knownIdealSeconds;
-        }
     }
+    AddKnownIdeal(row, result);
     row["control_messages"] = result.nMessages;
     uint32_t peak = 0;
     for (const LinkUse& use : result.links)
@@ -371,7 +392,7 @@ ReportRow(const std::string& program, const nlohmann::ordered_json& row, ResultW
     if (failure == row.end())
     {
         WarnOfDrops(program, row);
-        TellDownLinks(program, row);
+        TellKnownIdeal(program, row);
         return true;
     }
     const std::string job = row.contains("job") ? row["job"].get<std::string>() + " " : "";

@@ -38,6 +38,8 @@ struct PriceBound
     uint64_t treePrice{0};        //!< the cheapest spanning tree of the servers over switches
     uint64_t widthPrice{1};       //!< the sum of width * price over all links
     std::vector<std::vector<NodeId>> parts; //!< the servers between which the prices are
+    std::vector<uint32_t>
+        side; //!< by node: the part on whose side it is, or how many parts there are
 };
 
 /// The side of a node that is on none.

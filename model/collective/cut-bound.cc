@@ -407,6 +407,14 @@ TryParts(const Topology& topology,
 
 } // namespace
 
+std::vector<bool>
+FindHolders(const Topology& topology, const Collective& collective)
+{
+    const uint32_t nServers = topology.GetNServers();
+    return collective.mayRelay ? std::vector<bool>(nServers, true)
+                               : FindMembers(collective, nServers);
+}
+
 CutBound
 FindBestCut(const Topology& topology,
             const Collective& collective,
@@ -415,8 +423,7 @@ FindBestCut(const Topology& topology,
 {
     sizes.resize(collective.GetNChunks(), 1);
     const std::vector<bool> isMember = FindMembers(collective, topology.GetNServers());
-    const std::vector<bool> mayHold =
-        collective.mayRelay ? std::vector<bool>(topology.GetNServers(), true) : isMember;
+    const std::vector<bool> mayHold = FindHolders(topology, collective);
     std::vector<uint64_t> usable = widths;
     ClearUnusedLinks(topology, mayHold, usable);
     SideTrial trial(topology, collective, usable, sizes);

@@ -36,6 +36,15 @@ CutBound FindBestCut(const Topology& topology,
                      const std::vector<uint64_t>& widths,
                      std::vector<uint64_t> sizes = {});
 
+/**
+ * @ingroup allreduce
+ *
+ * @param topology a network
+ * @param collective a collective of groups
+ * @return by server: whether it may hold something of a chunk
+ */
+std::vector<bool> FindHolders(const Topology& topology, const Collective& collective);
+
 } // namespace ns3::allreduce
 
 #endif /* ALLREDUCE_CUT_BOUND_H */

@@ -46,12 +46,24 @@ ShrinkWidths(const std::vector<uint64_t>& widths, uint32_t nServers)
     return shrunk;
 }
 
+/// @return by directed link: the width of its link
+std::vector<int64_t>
+GiveBothDirections(const std::vector<int64_t>& widths)
+{
+    std::vector<int64_t> directed;
+    for (const int64_t width : widths)
+    {
+        directed.insert(directed.end(), 2, width);
+    }
+    return directed;
+}
+
 /// A partition of the servers and the sum of its parts' cuts.
 struct Partition
 {
     std::vector<uint32_t> part; //!< by server: its part, 0 to nParts - 1
     uint32_t nParts{0};         //!< number of parts
-    int64_t cuts{0};            //!< sum of B(part)
+    int64_t cuts{0};            //!< sum of B(part), of what leaves it
 };
 
 /// Finds partitions of the servers that cost little to keep apart.
@@ -60,13 +72,13 @@ class PartitionSearch
   public:
     /**
      * @param topology a connected network of two servers or more
-     * @param widths by link
+     * @param widths by directed link
      */
-    PartitionSearch(const Topology& topology, const std::vector<int64_t>& widths)
+    PartitionSearch(const Topology& topology, std::vector<int64_t> widths)
         : m_topology(topology),
-          m_widths(widths),
+          m_widths(std::move(widths)),
           m_nServers(topology.GetNServers()),
-          m_flow(topology, widths)
+          m_flow(topology, std::vector<int64_t>(topology.GetNLinks(), 0))
     {
     }
 
@@ -93,39 +105,66 @@ class PartitionSearch
         {
             return side;
         }
-        m_flow.SetWidths(m_widths);
+        m_flow.SetDirectedWidths(m_widths);
         for (uint32_t part = 0; part < partition.nParts; ++part)
         {
-            FindSide(partition, part, side);
+            RunCut(partition, part);
+            for (NodeId node = m_nServers; node < m_topology.GetNNodes(); ++node)
+            {
+                if (m_flow.IsOnSourceSide(node))
+                {
+                    side[node] = part;
+                }
+            }
         }
         return side;
+    }
+
+    /**
+     * @param partition a partition
+     * @return by part, then by node: whether that is on the part's side of the cut. If the widths
+     *         of directions differ, a node can be on several sides.
+     */
+    std::vector<std::vector<bool>> FindEachSide(const Partition& partition)
+    {
+        std::vector<std::vector<bool>> sides(partition.nParts);
+        m_flow.SetDirectedWidths(m_widths);
+        for (uint32_t part = 0; part < partition.nParts; ++part)
+        {
+            RunCut(partition, part);
+            for (NodeId node = 0; node < m_topology.GetNNodes(); ++node)
+            {
+                sides[part].push_back(m_flow.IsOnSourceSide(node));
+            }
+        }
+        return sides;
     }
 
   private:
     /// @return one server apart from the others or, if that has a better ratio, every server apart
     Partition MakeSimple() const
     {
-        std::vector<int64_t> ports(m_nServers, 0);
-        for (LinkId link = 0; link < m_topology.GetNLinks(); ++link)
+        std::vector<int64_t> leaving(m_nServers, 0);
+        std::vector<int64_t> both(m_nServers, 0);
+        for (DirectedLinkId link = 0; link < m_widths.size(); ++link)
         {
-            for (const NodeId end : {m_topology.GetLink(link).a, m_topology.GetLink(link).b})
+            const NodeId from = m_topology.GetSource(link);
+            if (m_topology.IsServer(from))
             {
-                if (m_topology.IsServer(end))
-                {
-                    ports[end] += m_widths[link];
-                }
+                leaving[from] += m_widths[link];
+                both[from] += m_widths[link] + m_widths[Reverse(link)];
             }
         }
         Partition apart{std::vector<uint32_t>(m_nServers), m_nServers, 0};
         std::iota(apart.part.begin(), apart.part.end(), 0);
-        apart.cuts = std::accumulate(ports.begin(), ports.end(), int64_t{0});
-        const auto least = std::min_element(ports.begin(), ports.end());
-        if (apart.cuts < static_cast<int64_t>(m_nServers - 1) * 2 * *least)
+        apart.cuts = std::accumulate(leaving.begin(), leaving.end(), int64_t{0});
+        const auto least = std::min_element(both.begin(), both.end());
+        if (apart.cuts < static_cast<int64_t>(m_nServers - 1) * *least)
         {
             return apart;
         }
-        Partition one{std::vector<uint32_t>(m_nServers, 1), 2, 2 * *least};
-        one.part[least - ports.begin()] = 0;
+        Partition one{std::vector<uint32_t>(m_nServers, 1), 2, *least};
+        one.part[least - both.begin()] = 0;
         return one;
     }
 
@@ -173,7 +212,7 @@ class PartitionSearch
         {
             scaled.push_back(scale * width);
         }
-        m_flow.SetWidths(scaled);
+        m_flow.SetDirectedWidths(scaled);
         for (NodeId server = 0; server < m_nServers; ++server)
         {
             m_flow.SetSupply(server, 0);
@@ -217,8 +256,8 @@ class PartitionSearch
         return partition;
     }
 
-    /// Give a part the switches on its side of its least cut.
-    void FindSide(const Partition& partition, uint32_t part, std::vector<uint32_t>& side)
+    /// Find the least cut around a part.
+    void RunCut(const Partition& partition, uint32_t part)
     {
         std::vector<bool> isInside;
         for (const uint32_t other : partition.part)
@@ -226,19 +265,12 @@ class PartitionSearch
             isInside.push_back(other == part);
         }
         m_flow.FindCut(isInside);
-        for (NodeId node = m_nServers; node < m_topology.GetNNodes(); ++node)
-        {
-            if (m_flow.IsOnSourceSide(node))
-            {
-                side[node] = part;
-            }
-        }
     }
 
     const Topology& m_topology;
-    const std::vector<int64_t>& m_widths; //!< by link
-    uint32_t m_nServers;                  //!< number of servers
-    ServerFlow m_flow;                    //!< finds cuts
+    const std::vector<int64_t> m_widths; //!< by directed link
+    uint32_t m_nServers;                 //!< number of servers
+    ServerFlow m_flow;                   //!< finds cuts
 };
 
 /// @return by link: how many sides it leaves
@@ -330,10 +362,11 @@ PriceBound
 FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
 {
     const std::vector<int64_t> shrunk = ShrinkWidths(widths, topology.GetNServers());
-    PartitionSearch search(topology, shrunk);
+    PartitionSearch search(topology, GiveBothDirections(shrunk));
     const Partition partition = search.FindBest();
     PriceBound bound;
-    bound.prices = MakePrices(topology, search.FindSides(partition), partition.nParts);
+    bound.side = search.FindSides(partition);
+    bound.prices = MakePrices(topology, bound.side, partition.nParts);
     bound.treePrice = PriceTree(topology, bound.prices);
     bound.widthPrice = SumPrices(topology, widths, bound.prices);
     bound.parts.resize(partition.nParts);
@@ -342,6 +375,43 @@ FindLinkPrices(const Topology& topology, const std::vector<uint64_t>& widths)
         bound.parts[partition.part[server]].push_back(server);
     }
     return bound;
+}
+
+std::vector<std::vector<bool>>
+FindSidesToLeave(const Topology& topology, const std::vector<uint64_t>& widths)
+{
+    PartitionSearch search(topology, ShrinkWidths(widths, topology.GetNServers()));
+    return search.FindEachSide(search.FindBest());
+}
+
+std::vector<bool>
+FindNarrowestSide(const Topology& topology, const std::vector<uint64_t>& widths)
+{
+    ServerFlow flow(topology, std::vector<int64_t>(topology.GetNLinks(), 0));
+    flow.SetDirectedWidths(ShrinkWidths(widths, topology.GetNServers()));
+    int64_t least = flow.GetUnlimited();
+    std::vector<bool> narrowest;
+    for (NodeId server = 1; server < topology.GetNServers(); ++server)
+    {
+        for (const NodeId inside : {NodeId{0}, server})
+        {
+            const NodeId outside = server - inside;
+            flow.SetSupply(inside, flow.GetUnlimited());
+            flow.SetDemand(outside, flow.GetUnlimited());
+            if (const int64_t width = flow.Run(); width < least)
+            {
+                least = width;
+                narrowest.clear();
+                for (NodeId node = 0; node < topology.GetNNodes(); ++node)
+                {
+                    narrowest.push_back(flow.IsOnSourceSide(node));
+                }
+            }
+            flow.SetSupply(inside, 0);
+            flow.SetDemand(outside, 0);
+        }
+    }
+    return narrowest;
 }
 
 PriceBound

@@ -68,6 +68,35 @@ PriceBound FindLinkPrices(const Topology& topology, const std::vector<uint64_t>&
 /**
  * @ingroup allreduce
  *
+ * Find sides of the network that are hard to leave, if links carry more in one direction than in
+ * the other. All servers are on sides, each on one; switches can be on several. All messages that
+ * leave a side, which are 2 (k - 1) of each element, need what leaves it, so that
+ *
+ *     T >= 2 C (k - 1) / (what leaves S1 + ... + what leaves Sk)
+ *
+ * Of all sides these prove the most. The search is that of FindLinkPrices: what leaves a set is
+ * submodular, too.
+ *
+ * @param topology a connected network of two servers or more
+ * @param widths by directed link, 1 or more
+ * @return by side, then by node: whether the node is on it
+ */
+std::vector<std::vector<bool>> FindSidesToLeave(const Topology& topology,
+                                                const std::vector<uint64_t>& widths);
+
+/**
+ * @ingroup allreduce
+ *
+ * @param topology a connected network of two servers or more
+ * @param widths by directed link, 1 or more
+ * @return by node: whether it is on the side, with servers on it and others not on it, that the
+ *         least leaves. All chunks must leave it.
+ */
+std::vector<bool> FindNarrowestSide(const Topology& topology, const std::vector<uint64_t>& widths);
+
+/**
+ * @ingroup allreduce
+ *
  * @param topology a connected network of two servers or more
  * @return the best prices for its capacities
  */

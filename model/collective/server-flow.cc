@@ -41,6 +41,17 @@ ServerFlow::SetWidths(const std::vector<int64_t>& widths)
     m_unlimited = std::accumulate(widths.begin(), widths.end(), int64_t{1});
 }
 
+void
+ServerFlow::SetDirectedWidths(const std::vector<int64_t>& widths)
+{
+    m_unlimited = 1;
+    for (DirectedLinkId link = 0; link < m_nDirectedLinks; ++link)
+    {
+        m_capacity[m_place[link]] = widths[link];
+        m_unlimited += link % 2 == 0 ? std::max(widths[link], widths[Reverse(link)]) : 0;
+    }
+}
+
 int64_t
 ServerFlow::GetUnlimited() const
 {

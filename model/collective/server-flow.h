@@ -34,7 +34,10 @@ class ServerFlow
     /// @param widths by link: how much it carries in each direction from now on
     void SetWidths(const std::vector<int64_t>& widths);
 
-    /// @return more than all links carry
+    /// @param widths by directed link: how much it carries from now on
+    void SetDirectedWidths(const std::vector<int64_t>& widths);
+
+    /// @return more than all links carry in one direction
     int64_t GetUnlimited() const;
 
     /**

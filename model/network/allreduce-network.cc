@@ -47,7 +47,8 @@ AllReduceNetwork::AllReduceNetwork(Topology topology,
       m_devices(devices),
       m_isDown(m_topology.GetNLinks(), false),
       m_isBroken(m_topology.GetNLinks(), false),
-      m_outages(m_topology.GetNLinks())
+      m_outages(m_topology.GetNLinks()),
+      m_slowdowns(m_topology.GetNDirectedLinks(), 1)
 {
     NS_ABORT_MSG_IF(
         nodes.GetN() != m_topology.GetNNodes() || devices.GetN() != m_topology.GetNDirectedLinks(),
@@ -286,9 +287,16 @@ AllReduceNetwork::SetLinkRate(DirectedLinkId link, uint64_t rateBps)
     NS_ABORT_MSG_IF(rateBps == 0,
                     "SetLinkRate: directed link " << link << " of " << m_topology.GetName()
                                                   << ": rate 0, expected 1 bit/s or more");
-    m_worstSlowdown =
-        std::max<double>(m_worstSlowdown, m_topology.GetLinkOf(link).rateBps / double(rateBps));
+    m_slowdowns[link] = m_topology.GetLinkOf(link).rateBps / double(rateBps);
+    m_worstSlowdown = std::max(m_worstSlowdown, m_slowdowns[link]);
     GetDevice(link)->SetAttribute("DataRate", DataRateValue(DataRate(rateBps)));
+}
+
+double
+AllReduceNetwork::GetSlowdown(DirectedLinkId link) const
+{
+    RequireBelow("directed link", link, m_topology.GetNDirectedLinks());
+    return m_slowdowns[link];
 }
 
 double

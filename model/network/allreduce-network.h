@@ -188,8 +188,14 @@ class AllReduceNetwork : public Object
      */
     void SetLinkRate(DirectedLinkId link, uint64_t rateBps);
 
-    /// @return how many times slower than in the topology a link has been at most, 1 or more:
-    /// nothing may arrive for as many times longer
+    /**
+     * @param link one direction of a link
+     * @return how many times slower it is than in the topology; 1 if its rate has not been set
+     */
+    double GetSlowdown(DirectedLinkId link) const;
+
+    /// @return the largest slowdown that any link has had: nothing may arrive for as many times
+    /// longer
     double GetWorstSlowdown() const;
 
     /**
@@ -238,6 +244,7 @@ class AllReduceNetwork : public Object
     std::vector<bool> m_isDown;                 //!< by link
     std::vector<bool> m_isBroken;               //!< by link: by hand
     std::vector<std::vector<Outage>> m_outages; //!< by link
+    std::vector<double> m_slowdowns;            //!< by directed link: see GetSlowdown
     double m_worstSlowdown{1};                  //!< see GetWorstSlowdown
     TracedCallback<LinkId, bool> m_linkChanged; //!< a link broke or was mended
 };

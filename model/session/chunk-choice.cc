@@ -34,7 +34,7 @@ constexpr double MANY_CHUNKS_FACTOR = 1.02;
 /// They take at most so many chunks for each port of a server.
 constexpr uint32_t MOST_TIMES_ADAPTIVE = 16;
 /// Fewer frames in a chunk tell nothing about a link.
-constexpr uint32_t LEAST_FRAMES_ADAPTIVE = 16;
+constexpr uint32_t LEAST_FRAMES_ADAPTIVE = 8;
 
 /// A plan for a number of chunks, before anybody has proven it.
 struct Attempt

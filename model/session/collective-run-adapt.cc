@@ -12,7 +12,6 @@
 
 #include "ns3/allreduce-error.h"
 #include "ns3/crawling-transfer.h"
-#include "ns3/link-capacities.h"
 #include "ns3/log.h"
 #include "ns3/scheduler-factory.h"
 #include "ns3/simulator.h"
@@ -47,7 +46,7 @@ CollectiveRun::GetAnnounced() const
 const Topology&
 CollectiveRun::GetPlanned() const
 {
-    return m_believed ? *m_believed : GetAnnounced();
+    return m_believed ? m_believed->topology : GetAnnounced();
 }
 
 void
@@ -82,7 +81,10 @@ CollectiveRun::NotifyServerReady(NodeId server)
     m_live->SetReady(server, true);
     CompleteArrived();
     BeginWorkloads();
-    FailIfStuck();
+    if (m_flows.empty())
+    {
+        GoOnSoon(); // It may have no link that is up.
+    }
 }
 
 /// @return what is planned for the announced network at first, and nothing after that: one empty
@@ -91,8 +93,8 @@ std::vector<WorkloadList>
 CollectiveRun::GetRoundsToFollow()
 {
     const Ptr<AllReduceScheduler> scheduler = m_prover.GetScheduler();
-    const bool isPlanned = m_prover.HasPlan() || !scheduler->ChoosesByTransfer() ||
-                           !scheduler->ChoosesByRound();
+    const bool isPlanned =
+        m_prover.HasPlan() || !scheduler->ChoosesByTransfer() || !scheduler->ChoosesByRound();
     if (std::exchange(m_hasFollowed, true) || !isPlanned)
     {
         return {WorkloadList()};
@@ -111,16 +113,25 @@ CollectiveRun::GetRoundsForBelieved()
     const bool isAnew = std::exchange(m_isReplanDue, false);
     if (isAnew)
     {
-        const auto believed = std::make_shared<const Topology>(MakeBelieved());
-        m_rounds = std::make_unique<WorkloadDispatcher>(*believed, !m_settings.usesMessages);
+        const auto believed = std::make_shared<const BelievedNetwork>(
+            MakeBelievedNetwork(GetAnnounced(),
+                                m_beliefs->GetBelievedBps(),
+                                m_collective,
+                                m_settings.bytes));
+        m_rounds =
+            std::make_unique<WorkloadDispatcher>(believed->topology, !m_settings.usesMessages);
         m_dispatcher = m_rounds.get();
         m_believed = believed; // What was planned for before must outlive its dispatcher.
     }
     AllReduceState state = m_progress->GetState();
     ContributionLedger ledger = m_progress->GetLedger();
-    state.SetRates(*m_believed);
-    ledger.SetRates(*m_believed);
+    state.SetRates(m_believed->topology);
+    ledger.SetRates(m_believed->topology);
     state.SetLinksShared(false);
+    for (const LinkId link : m_believed->useless)
+    {
+        state.SetLinkUp(link, false);
+    }
     if (!m_settings.hasBarriers)
     {
         return m_prover.PlanAnew(state, ledger);
@@ -387,22 +398,6 @@ CollectiveRun::BeginReplan()
     {
         GoOnSoon();
     }
-}
-
-/// @return the announced network with the rates that flows show, and capacities that fit
-Topology
-CollectiveRun::MakeBelieved() const
-{
-    constexpr uint64_t MOST_SLOWER = 32; // Else rounds would be long for all others.
-    const auto& believed = m_beliefs->GetBelievedBps();
-    std::vector<Link> links = GetAnnounced().GetLinks();
-    for (LinkId link = 0; link < links.size(); ++link)
-    {
-        const uint64_t rate = std::min(believed[2 * link], believed[2 * link + 1]);
-        links[link].rateBps = std::max(rate, links[link].rateBps / MOST_SLOWER);
-    }
-    DeriveCapacities(links);
-    return GetAnnounced().WithLinks(GetAnnounced().GetName(), std::move(links));
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "allreduce-application.h"
 #include "allreduce-session.h"
+#include "believed-network.h"
 #include "collective-progress.h"
 #include "control-plane.h"
 #include "cut-off-watch.h"
@@ -226,7 +227,6 @@ class CollectiveRun
     void BeginReplan();
     bool DoesReplanPay() const;
     std::vector<uint64_t> CountBitsAhead() const;
-    Topology MakeBelieved() const;
     void GiveUpCrawling();
 
     // Silence and failure: collective-run-watch.cc
@@ -270,7 +270,7 @@ class CollectiveRun
 
     // What is believed of the network
     std::optional<Topology> m_announced;        //!< see SetAnnounced
-    std::shared_ptr<const Topology> m_believed; //!< planned for now; none: the announced one
+    std::shared_ptr<const BelievedNetwork> m_believed; //!< planned for now; none: the announced one
     bool m_isReplanDue{false};                  //!< the plan is for rates that are not believed
     std::unique_ptr<RateBeliefs> m_beliefs;     //!< rates as flows show them
     uint64_t m_usedVersion{0};                  //!< of the beliefs that are acted on

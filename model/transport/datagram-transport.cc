@@ -376,11 +376,30 @@ DatagramTransport::ReceiveAck(Flow& flow, const DatagramHeader& header)
     }
 }
 
+/// Where links of the path have become slower, its packets wait behind such as take longer: what is
+/// sent again too soon would fill these links.
+Time
+DatagramTransport::GetTimeout(const Flow& flow) const
+{
+    if (GetNetwork().GetWorstSlowdown() == 1)
+    {
+        return flow.timeout;
+    }
+    double slowdown = 1;
+    ForEachLink(GetNetwork().GetTopology(), flow.transfer.path, [&](DirectedLinkId link) {
+        slowdown = std::max(
+            {slowdown, GetNetwork().GetSlowdown(link), GetNetwork().GetSlowdown(Reverse(link))});
+    });
+    constexpr double MOST_SECONDS = 1e7;
+    return Seconds(std::min(flow.timeout.GetSeconds() * slowdown, MOST_SECONDS));
+}
+
 void
 DatagramTransport::CheckNews(TransferId id)
 {
     Flow& flow = *m_flows.at(id);
-    const Time wait = flow.timeout * flow.backoff;
+    const Time timeout = GetTimeout(flow);
+    const Time wait = timeout * flow.backoff;
     const Time silence = Simulator::Now() - flow.lastNews;
     if (silence >= wait && flow.nAcked < flow.nSent)
     {
@@ -392,8 +411,7 @@ DatagramTransport::CheckNews(TransferId id)
         flow.backoff = std::min(2 * flow.backoff, MOST_BACKOFF);
         flow.lastNews = Simulator::Now();
     }
-    const Time next =
-        std::max(flow.lastNews + flow.timeout * flow.backoff - Simulator::Now(), flow.timeout);
+    const Time next = std::max(flow.lastNews + timeout * flow.backoff - Simulator::Now(), timeout);
     flow.timer = Simulator::Schedule(next, &DatagramTransport::CheckNews, this, id);
 }
 

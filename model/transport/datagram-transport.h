@@ -144,6 +144,7 @@ class DatagramTransport : public AllReduceTransport
     void StoreData(Flow& flow, uint32_t sequence, Ptr<Packet> packet);
     uint32_t FindGapEnd(const Flow& flow) const;
     void CheckNews(TransferId id);
+    Time GetTimeout(const Flow& flow) const;
     /// The sender knows that all has arrived.
     void End(Flow& flow);
     void Erase(TransferId id);
