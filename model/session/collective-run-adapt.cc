@@ -11,6 +11,7 @@
 #include "collective-run.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/chunk-needs.h"
 #include "ns3/crawling-transfer.h"
 #include "ns3/log.h"
 #include "ns3/scheduler-factory.h"
@@ -128,9 +129,14 @@ CollectiveRun::GetRoundsForBelieved()
     state.SetRates(m_believed->topology);
     ledger.SetRates(m_believed->topology);
     state.SetLinksShared(false);
+    AllReduceState without = state;
     for (const LinkId link : m_believed->useless)
     {
-        state.SetLinkUp(link, false);
+        without.SetLinkUp(link, false);
+    }
+    if (FindCutOff(without, false).empty())
+    {
+        state = without; // Else links that broke since have made some of them useful.
     }
     if (!m_settings.hasBarriers)
     {
