@@ -600,8 +600,9 @@ class AdaptationTestSuite : public TestSuite
         AddTestCase(new SurprisinglySlowTestCase(16), EXTENSIVE);
         AddTestCase(new SlowAgainTestCase);
         AddTestCase(new EarlyOutagesTestCase);
-        AddTestCase(new RandomAdaptationTestCase(1, 30));
-        AddTestCase(new RandomAdaptationTestCase(31, 600), EXTENSIVE);
+        AddTestCase(new RandomAdaptationTestCase(31, 60));
+        AddTestCase(new RandomAdaptationTestCase(1, 30), EXTENSIVE);
+        AddTestCase(new RandomAdaptationTestCase(61, 600), EXTENSIVE);
     }
 };
 
