@@ -317,7 +317,7 @@ LivePlay::Surprise()
 void
 LivePlay::ChangeRates()
 {
-    const std::vector<double> factors = {1, 1, 1, 2, 3, 10, 100, 1e4};
+    const std::vector<double> factors = {1, 1, 1, 2, 3, 10, 100, 1e4, 1e7};
     std::vector<uint64_t> believed;
     for (DirectedLinkId link = 0; link < m_topology.GetNDirectedLinks(); ++link)
     {
