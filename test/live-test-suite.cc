@@ -15,8 +15,10 @@
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/topology-spec.h"
+#include "ns3/tree-grower.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -151,6 +153,44 @@ class TasksTestCase : public TestCase
         {
             std::sort(ready[port].begin(), ready[port].end());
             NS_TEST_ASSERT_MSG_EQ((tasks.GetReady(port) == ready[port]), true, "port " << port);
+        }
+    }
+};
+
+/// However slow links are, trees join all servers.
+class SlowTreesTestCase : public TestCase
+{
+  public:
+    SlowTreesTestCase()
+        : TestCase("trees over links that are next to nothing")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        TestRandom random(1);
+        for (uint32_t i = 0; i < 100; ++i)
+        {
+            const Topology topology = MakeRandomNetwork(random);
+            PathTable paths(topology);
+            TreeGrower grower(topology, paths);
+            std::vector<double> capacities(topology.GetNDirectedLinks());
+            for (double& capacity : capacities)
+            {
+                capacity = std::pow(10, -static_cast<double>(Draw(random, 13)));
+            }
+            grower.SetCapacities(capacities);
+            for (uint32_t tree = 0; tree < 20; ++tree)
+            {
+                const bool isReduced = Draw(random, 2) == 0;
+                grower.SetUse(isReduced, !isReduced || Draw(random, 2) == 0);
+                std::vector<PathId> toParent(topology.GetNServers(), NO_PATH);
+                grower.Grow({Draw(random, topology.GetNServers())}, toParent.data());
+                NS_TEST_EXPECT_MSG_EQ(std::count(toParent.begin(), toParent.end(), NO_PATH),
+                                      1,
+                                      "all but the root are joined, network " << i);
+            }
         }
     }
 };
@@ -587,6 +627,7 @@ class LiveTestSuite : public TestSuite
         : TestSuite("allreduce-live", TestSuite::Type::UNIT)
     {
         AddTestCase(new TasksTestCase);
+        AddTestCase(new SlowTreesTestCase);
         AddTestCase(new AskingTestCase);
         AddTestCase(new BelievedRatesTestCase);
         AddTestCase(new LiveRoundsTestCase);
