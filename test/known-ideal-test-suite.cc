@@ -415,7 +415,7 @@ class MonotoneTestCase : public TestCase
                 last = next;
             }
         }
-        NS_TEST_EXPECT_MSG_GT(nShorter, 200, "changes matter");
+        NS_TEST_EXPECT_MSG_GT(nShorter, 80, "changes matter");
     }
 
     const bool m_inBothDirections; //!< whether both directions always have the same rate

@@ -151,19 +151,19 @@ LinkSupply::FindSeconds(const std::vector<Part>& parts, double bits) const
     std::sort(changes.begin(), changes.end(), [](const SupplyChange& x, const SupplyChange& y) {
         return x.atNs < y.atNs;
     });
-    int64_t nowNs = 0;
+    int64_t timeNs = 0;
     for (const SupplyChange& change : changes)
     {
-        const double carried = 1e-9 * static_cast<double>(rate) * (change.atNs - nowNs);
+        const double carried = 1e-9 * static_cast<double>(rate) * (change.atNs - timeNs);
         if (carried >= bits)
         {
             break;
         }
         bits -= carried;
-        nowNs = change.atNs;
+        timeNs = change.atNs;
         rate += change.delta;
     }
-    return rate > 0 ? 1e-9 * nowNs + bits / static_cast<double>(rate)
+    return rate > 0 ? 1e-9 * timeNs + bits / static_cast<double>(rate)
                     : std::numeric_limits<double>::infinity();
 }
 

@@ -249,7 +249,7 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
     observed.format = m_transport->GetFrameFormat(flow.links.size(), m_network->GetMtu());
     const PathTiming timing =
         ComputePathTiming(GetAnnounced(), path, observed.format.GetFrameBits());
-    observed.roundTripSeconds = timing.frame + timing.propagation;
+    observed.tripSeconds = timing.frame + timing.propagation;
     observed.setupSeconds = m_transport->GetSetupSeconds(GetAnnounced(),
                                                          m_network->GetMtu(),
                                                          {path, flow.watched.bytes, paceBps});
@@ -265,15 +265,15 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
 void
 CollectiveRun::LookAtFlows()
 {
-    uint64_t bytesAcked = 0;
+    uint64_t bytesArrived = 0;
     for (const auto& [transfer, flow] : m_flows)
     {
-        const uint64_t acked = m_transport->GetBytesAcked(transfer);
-        m_beliefs->Progress(transfer, acked);
-        bytesAcked += acked;
+        const TransferProgress progress = m_transport->GetProgress(transfer);
+        m_beliefs->Progress(transfer, progress);
+        bytesArrived += progress.arrived;
     }
     m_beliefs->Update(Simulator::Now().GetSeconds());
-    if (std::exchange(m_bytesAcked, bytesAcked) != bytesAcked)
+    if (std::exchange(m_bytesArrived, bytesArrived) != bytesArrived)
     {
         m_lastProgress = Simulator::Now();
     }
@@ -422,15 +422,15 @@ CollectiveRun::GiveUpCrawling()
             announcedBps = std::min(announcedBps, announced[link]);
             believedBps = std::min(believedBps, believed[link]);
         }
-        const uint64_t acked = m_transport->GetBytesAcked(present->first);
+        const uint64_t arrived = m_transport->GetProgress(present->first).arrived;
         const double bits = 8.0 * flow.watched.bytes;
-        const CrawlingTransfer transfer{1 - acked / std::max<double>(1, flow.watched.bytes),
+        const CrawlingTransfer transfer{1 - arrived / std::max<double>(1, flow.watched.bytes),
                                         bits / m_dispatcher->GetExpectedRate(flow.index),
                                         bits / announcedBps,
                                         bits / believedBps};
         if (IsToBeGivenUp(transfer))
         {
-            m_bytesGivenUp += acked;
+            m_bytesGivenUp += arrived;
             Abort(present);
         }
     }

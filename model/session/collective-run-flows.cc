@@ -170,7 +170,7 @@ CollectiveRun::NotifyDelivered(TransferId transfer, const Bytes& data)
     {
         for (const TransferId beside : m_beliefs->ListBeside(transfer))
         {
-            m_beliefs->Progress(beside, m_transport->GetBytesAcked(beside));
+            m_beliefs->Progress(beside, m_transport->GetProgress(beside));
         }
         m_beliefs->EndFlow(transfer, flow.watched.bytes, Simulator::Now().GetSeconds());
     }

@@ -27,8 +27,8 @@ constexpr double WINDOW_FRAMES = 16;
 constexpr double SILENT_FRAMES = 64;
 /// Frames of a whole flow that is too short for a window, and still tells a rate.
 constexpr double LEAST_FRAMES = 8;
-/// Round trips in a window that is long enough.
-constexpr double WINDOW_TRIPS = 2;
+/// Trips of a frame in a window that is long enough.
+constexpr double WINDOW_TRIPS = 4;
 /// Links that flows over them have made lack so many frames are blamed.
 constexpr double BLAMED_SCORE = 12;
 /// Bounds of the score: blame and good reputation come to an end.
@@ -73,12 +73,10 @@ RateBeliefs::BeginFlow(const ObservedFlow& observed, double seconds)
     Flow flow;
     flow.links = observed.links;
     flow.pace = observed.paceBps;
-    flow.format = observed.format;
     flow.frameBits = observed.format.GetFrameBits();
     flow.wireBits = flow.frameBits / observed.format.payload;
-    flow.ackBits = observed.ackFrames * flow.frameBits;
-    flow.roundTrip = observed.roundTripSeconds;
-    flow.begin = seconds + observed.roundTripSeconds + observed.setupSeconds;
+    flow.trip = observed.tripSeconds;
+    flow.begin = seconds + observed.tripSeconds + observed.setupSeconds;
     for (const DirectedLinkId link : flow.links)
     {
         flow.carriedBefore.push_back(m_links[link].carried);
@@ -88,19 +86,24 @@ RateBeliefs::BeginFlow(const ObservedFlow& observed, double seconds)
 }
 
 void
-RateBeliefs::Progress(TransferId id, uint64_t ackedBytes)
+RateBeliefs::Progress(TransferId id, const TransferProgress& progress)
 {
     const auto place = m_flows.find(id);
-    if (place == m_flows.end() || ackedBytes <= place->second.acked)
+    if (place == m_flows.end())
     {
         return;
     }
     Flow& flow = place->second;
+    flow.sent = std::max(flow.sent, progress.sent);
+    if (progress.arrived <= flow.arrived)
+    {
+        return;
+    }
     for (const DirectedLinkId link : flow.links)
     {
-        m_links[link].carried += (ackedBytes - flow.acked) * flow.wireBits;
+        m_links[link].carried += (progress.arrived - flow.arrived) * flow.wireBits;
     }
-    flow.acked = ackedBytes;
+    flow.arrived = progress.arrived;
 }
 
 void
@@ -109,14 +112,8 @@ RateBeliefs::EndFlow(TransferId id, uint64_t bytes, double seconds)
     const auto place = m_flows.find(id);
     if (place != m_flows.end())
     {
-        Flow& flow = place->second;
-        Progress(id, bytes);
-        flow.lastBits = 8.0 * flow.format.GetWireBytes(bytes) - bytes * flow.wireBits;
-        for (const DirectedLinkId link : flow.links)
-        {
-            m_links[link].carried += flow.lastBits;
-        }
-        Look(flow, seconds, true);
+        Progress(id, {bytes, bytes});
+        Look(place->second, seconds, true);
         Remove(id);
     }
 }
@@ -183,12 +180,16 @@ RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
     {
         return;
     }
+    if (!flow.isOpen)
+    {
+        flow.isOpen = true; // What others' packets did until now is not to be counted.
+        BeginWindow(flow, seconds);
+        return;
+    }
     const Sight sight = MakeSight(flow, seconds, isEnd);
     SetLack(flow, FindLack(flow, sight));
     const bool isFull = IsWindowFull(flow, sight);
-    // A later window has in it what came in the one before, and was not known then.
-    const bool isWhole = isEnd && flow.firstAcked == 0;
-    if (isFull || (isWhole && sight.bits >= LEAST_FRAMES * flow.frameBits))
+    if (isFull || (isEnd && sight.bits >= LEAST_FRAMES * flow.frameBits))
     {
         Confirm(flow, sight);
         Refute(flow, sight);
@@ -221,13 +222,14 @@ RateBeliefs::IsBehindAborted(Flow& flow, double seconds)
     {
         return false;
     }
-    if (flow.acked == 0)
+    if (flow.arrived == 0)
     {
         return seconds < std::max(last, flow.begin) + patience;
     }
     if (!flow.isSeen || last > flow.begin)
     {
         flow.isSeen = true;
+        flow.isOpen = true;
         SetLack(flow, 0);
         BeginWindow(flow, seconds);
         return true;
@@ -241,22 +243,19 @@ RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isEnd)
     Sight sight;
     sight.seconds = seconds;
     sight.isEnd = isEnd;
-    sight.bits = (flow.acked - flow.firstAcked) * flow.wireBits + flow.lastBits;
+    sight.bits = (flow.arrived - flow.firstArrived) * flow.wireBits;
     sight.elapsed = seconds - flow.begin;
-    // More may have arrived, and not be known yet.
-    const double known = isEnd ? sight.elapsed : sight.elapsed - flow.roundTrip;
-    sight.isEarly = known < flow.roundTrip;
-    // All of a flow can be less than a frame.
-    sight.known = isEnd ? known : std::max(known, flow.frameBits / flow.pace);
-    sight.unknownBits = isEnd ? 0 : flow.ackBits;
+    sight.isEarly = sight.elapsed < flow.trip;
     return sight;
 }
 
 double
 RateBeliefs::FindLack(const Flow& flow, const Sight& sight) const
 {
-    const double due = FULL_SHARE * FindShare(flow, sight) * sight.known;
-    const double bits = due - sight.unknownBits - sight.bits;
+    const double due = FULL_SHARE * FindShare(flow, sight) * sight.elapsed - flow.frameBits;
+    // What a sender holds back, because it waits for acknowledgements, says nothing of the path.
+    const double underWay = (flow.sent - flow.arrived) * flow.wireBits - flow.pace * flow.trip;
+    const double bits = std::min(due - sight.bits, std::max(underWay, 0.0));
     return (sight.isEarly ? std::min(bits, 0.0) : bits) / flow.frameBits;
 }
 
@@ -264,7 +263,7 @@ bool
 RateBeliefs::IsWindowFull(const Flow& flow, const Sight& sight)
 {
     return sight.bits >= WINDOW_FRAMES * flow.frameBits &&
-           sight.elapsed >= WINDOW_TRIPS * flow.roundTrip;
+           sight.elapsed >= WINDOW_TRIPS * flow.trip;
 }
 
 double
@@ -301,7 +300,7 @@ void
 RateBeliefs::BeginWindow(Flow& flow, double seconds)
 {
     flow.begin = seconds;
-    flow.firstAcked = flow.acked;
+    flow.firstArrived = flow.arrived;
     for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
         flow.carriedBefore[i] = m_links[flow.links[i]].carried;
@@ -410,7 +409,7 @@ RateBeliefs::Refine(const Flow& flow, const Sight& sight)
 double
 RateBeliefs::FindMostCarried(const Flow& flow, std::size_t i, const Sight& sight) const
 {
-    return (FindCarried(flow, i) + sight.unknownBits) / sight.known;
+    return (FindCarried(flow, i) + (sight.isEnd ? 0 : flow.frameBits)) / sight.elapsed;
 }
 
 bool

@@ -35,8 +35,7 @@ struct ObservedFlow
     std::vector<DirectedLinkId> links; //!< of its path
     double paceBps{0};                 //!< at which its sender sends, headers included
     FrameFormat format;                //!< of its frames
-    uint32_t ackFrames{1};             //!< frames that an acknowledgement stands for
-    double roundTripSeconds{0};        //!< of a frame and its acknowledgement, without queues
+    double tripSeconds{0};             //!< of a frame, without queues
     double setupSeconds{0};            //!< before it is fast, see GetSetupSeconds of a transport
 };
 
@@ -72,9 +71,9 @@ class RateBeliefs
      * A look at a flow. Looks should be several times as frequent as 16 frames take.
      *
      * @param id a flow; nothing happens if it is not under way
-     * @param ackedBytes how many of its bytes, without headers, are known to have arrived
+     * @param progress how far it has come
      */
-    void Progress(TransferId id, uint64_t ackedBytes);
+    void Progress(TransferId id, const TransferProgress& progress);
 
     /**
      * Draw conclusions from what looks at all flows have shown, and believe less in what has not
@@ -162,15 +161,14 @@ class RateBeliefs
         std::vector<double> carriedBefore; //!< by link of its path: when the window began
         double pace{0};                    //!< bit/s
         double wireBits{0};                //!< for each byte of data
-        FrameFormat format;                //!< of its frames
         double frameBits{0};               //!< of a full frame
-        double lastBits{0};                //!< headers of a last frame that is not full, at the end
-        double ackBits{0};                 //!< may have arrived without the sender's knowing
-        double roundTrip{0};               //!< seconds
+        double trip{0};                    //!< seconds
         double begin{0};                   //!< of the window
-        uint64_t firstAcked{0};            //!< bytes at the beginning of the window
-        uint64_t acked{0};                 //!< bytes
+        uint64_t firstArrived{0};          //!< bytes at the beginning of the window
+        uint64_t arrived{0};               //!< bytes
+        uint64_t sent{0};                  //!< bytes
         double lack{0};                    //!< frames in the score of its links
+        bool isOpen{false};                //!< the first window has begun
         bool isSeen{false};                //!< something has arrived from behind what was aborted
     };
 
@@ -179,9 +177,7 @@ class RateBeliefs
     {
         double seconds{0};     //!< the time
         double elapsed{0};     //!< since the window began
-        double known{0};       //!< of that, what is known of
         double bits{0};        //!< that arrived in the window, on the wire
-        double unknownBits{0}; //!< that may have arrived besides
         bool isEarly{false};   //!< too early to lack anything
         bool isEnd{false};     //!< all has arrived
     };

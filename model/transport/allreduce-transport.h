@@ -37,6 +37,14 @@ struct Transfer
 };
 
 /// @ingroup allreduce
+/// How far a transfer has come, in bytes without headers.
+struct TransferProgress
+{
+    uint64_t sent{0};    //!< that the sender has sent
+    uint64_t arrived{0}; //!< that the receiver has
+};
+
+/// @ingroup allreduce
 /// A transfer that a server of another rank sends to one that is simulated here.
 struct IncomingTransfer
 {
@@ -155,12 +163,11 @@ class AllReduceTransport : public Object
 
     /**
      * @param id a transfer under way
-     * @return how many of its bytes, without headers, the sender knows to have arrived; 0 if it
-     * cannot tell
+     * @return how far it has come; nothing if that is not known
      */
-    virtual uint64_t GetBytesAcked(TransferId id) const
+    virtual TransferProgress GetProgress(TransferId id) const
     {
-        return 0;
+        return {};
     }
 
     /**

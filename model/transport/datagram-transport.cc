@@ -467,16 +467,19 @@ DatagramTransport::Close()
     m_ended.clear();
 }
 
-uint64_t
-DatagramTransport::GetBytesAcked(TransferId id) const
+TransferProgress
+DatagramTransport::GetProgress(TransferId id) const
 {
     const auto place = m_flows.find(id);
     if (place == m_flows.end())
     {
-        return 0;
+        return {};
     }
     const Flow& flow = *place->second;
-    return std::min(flow.transfer.bytes, uint64_t{flow.nArrived} * flow.format.payload);
+    const auto countBytes = [&](uint32_t nPackets) {
+        return std::min(flow.transfer.bytes, uint64_t{nPackets} * flow.format.payload);
+    };
+    return {countBytes(flow.nSent), countBytes(flow.nArrived)};
 }
 
 std::string

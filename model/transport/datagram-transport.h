@@ -44,7 +44,7 @@ class DatagramTransport : public AllReduceTransport
     void Send(const Transfer& transfer) override;
     void Cancel(TransferId id) override;
     void Close() override;
-    uint64_t GetBytesAcked(TransferId id) const override;
+    TransferProgress GetProgress(TransferId id) const override;
     std::string DescribeProgress(TransferId id) const override;
     Time GetLongestSilence() const override;
 

@@ -74,12 +74,6 @@ PacedTcpSocket::SetPacingRate(uint64_t rateBps)
 }
 
 uint32_t
-PacedTcpSocket::GetNUnacked() const
-{
-    return m_txBuffer->Size();
-}
-
-uint32_t
 PacedTcpSocket::GetNUnsent() const
 {
     return m_txBuffer->SizeFromSequence(m_tcb->m_nextTxSequence);

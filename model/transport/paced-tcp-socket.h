@@ -43,9 +43,6 @@ class PacedTcpSocket : public TcpSocketBase
      */
     void SetPacingRate(uint64_t rateBps);
 
-    /// @return bytes that were written and have not been acknowledged
-    uint32_t GetNUnacked() const;
-
     /// @return bytes that were written and have not been sent yet, or are to be sent again
     uint32_t GetNUnsent() const;
 

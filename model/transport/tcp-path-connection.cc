@@ -135,7 +135,8 @@ TcpPathConnection::Opened(Ptr<Socket> socket)
         // ns-3 does not answer a SYN+ACK that comes again because the answer to the first was lost;
         // data in its place is sent until it arrives.
         m_sender->Send(Create<Packet>(1), 0);
-        AddToStream(NO_TRANSFER, 1);
+        m_stream.push_back({NO_TRANSFER, 1});
+        ++m_written;
     }
     Write(socket, socket->GetTxAvailable());
 }
@@ -183,12 +184,9 @@ bool
 TcpPathConnection::Forget(TransferId id)
 {
     m_items.remove_if([id](const Item& item) { return item.transfer.id == id; });
-    for (auto* pieces : {&m_stream, &m_unacked})
+    for (Piece& piece : m_stream)
     {
-        for (Piece& piece : *pieces)
-        {
-            piece.transfer = piece.transfer == id ? NO_TRANSFER : piece.transfer;
-        }
+        piece.transfer = piece.transfer == id ? NO_TRANSFER : piece.transfer;
     }
     if (m_items.empty())
     {
@@ -272,8 +270,9 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
         }
         item->written += size;
         item->virtualTime += static_cast<double>(size) / item->transfer.rateBps;
-        AddToStream(item->transfer.id, size);
+        m_written += size;
         item->end = m_written;
+        m_stream.push_back({item->transfer.id, size});
     }
     if (!m_settings.isPaced)
     {
@@ -284,58 +283,6 @@ TcpPathConnection::Write(Ptr<Socket> socket, uint32_t available)
         // The socket calls from within its sending, when it is not known what comes next.
         m_telling = Simulator::ScheduleNow(&TcpPathConnection::TellSent, this);
     }
-}
-
-void
-TcpPathConnection::AddToStream(TransferId transfer, uint32_t size)
-{
-    m_written += size;
-    m_stream.push_back({transfer, size});
-    m_unacked.push_back({transfer, size});
-    CountAcked(); // So that what is not acknowledged stays short.
-}
-
-void
-TcpPathConnection::CountAcked()
-{
-    if (!m_sender)
-    {
-        return;
-    }
-    uint64_t left = m_written - m_sender->GetNUnacked() - m_acked;
-    m_acked += left;
-    while (left > 0)
-    {
-        Piece& piece = m_unacked.front();
-        const uint32_t size = std::min<uint64_t>(left, piece.size);
-        const auto item = std::find_if(m_items.begin(), m_items.end(), [&](const Item& candidate) {
-            return candidate.transfer.id == piece.transfer;
-        });
-        if (item != m_items.end())
-        {
-            item->acked += size;
-        }
-        left -= size;
-        piece.size -= size;
-        if (piece.size == 0)
-        {
-            m_unacked.pop_front();
-        }
-    }
-}
-
-uint64_t
-TcpPathConnection::GetBytesAcked(TransferId id)
-{
-    CountAcked();
-    for (const Item& item : m_items)
-    {
-        if (item.transfer.id == id)
-        {
-            return item.acked;
-        }
-    }
-    return 0;
 }
 
 uint32_t
@@ -391,6 +338,24 @@ TcpPathConnection::TellSent()
     {
         m_callbacks.sent(id);
     }
+}
+
+TransferProgress
+TcpPathConnection::GetProgress(TransferId id) const
+{
+    const uint64_t nUnsent = m_sender ? m_sender->GetNUnsent() : 0;
+    for (const Item& item : m_items)
+    {
+        if (item.transfer.id == id)
+        {
+            // What is not sent may be others'.
+            const bool isSent = item.isSent || (item.written == item.transfer.bytes &&
+                                                item.end + nUnsent <= m_written);
+            const uint64_t nWaiting = isSent ? 0 : std::min(nUnsent, item.written);
+            return {std::max(item.received, item.written - nWaiting), item.received};
+        }
+    }
+    return {};
 }
 
 uint64_t
@@ -466,7 +431,6 @@ TcpPathConnection::Release()
     m_telling.Cancel();
     m_items.clear();
     m_stream.clear();
-    m_unacked.clear();
     m_callbacks.ready = Callback<void>();
     for (const auto& socket : std::array<Ptr<Socket>, 3>{m_sender, m_receiver, m_listener})
     {

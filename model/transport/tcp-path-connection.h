@@ -104,16 +104,16 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void Release();
 
     /**
-     * @param id a transfer
-     * @return how many of its bytes have been acknowledged; 0 if it is not known any more
-     */
-    uint64_t GetBytesAcked(TransferId id);
-
-    /**
      * @param id a transfer that has not been delivered
      * @return how far it has come
      */
     std::string DescribeProgress(TransferId id) const;
+
+    /**
+     * @param id a transfer
+     * @return how far it has come; nothing if it has been delivered
+     */
+    TransferProgress GetProgress(TransferId id) const;
 
   private:
     /// A transfer that has not been delivered.
@@ -121,7 +121,6 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     {
         Transfer transfer;     //!< what goes where
         uint64_t written{0};   //!< bytes given to TCP
-        uint64_t acked{0};     //!< bytes that the sender knows to have arrived
         uint64_t received{0};  //!< bytes that have arrived
         uint64_t end{0};       //!< where in the stream its last byte is, once it is written
         double virtualTime{0}; //!< bytes written over its rate, since the first of those beside it
@@ -156,10 +155,6 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void ForgetSent();
     double FindServedTime() const;
     void UpdateRate();
-    /// Bytes have been given to TCP. @param transfer whose they are @param size how many
-    void AddToStream(TransferId transfer, uint32_t size);
-    /// Find out whose bytes have been acknowledged since the last time.
-    void CountAcked();
 
     // Receiving: tcp-path-receiver.cc
     void Listen(AllReduceNetwork& network, const Path& path);
@@ -180,9 +175,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     uint64_t m_slowestBps;        //!< of the links on the path
     std::list<Item> m_items;      //!< transfers in the order in which they came
     std::deque<Piece> m_stream;   //!< what was written and has not arrived
-    std::deque<Piece> m_unacked;  //!< what was written and is not known to have arrived
     uint64_t m_written{0};        //!< bytes given to TCP in all
-    uint64_t m_acked{0};          //!< bytes in front of m_unacked
     Ptr<Socket> m_listener;       //!< waits at the receiver
     Ptr<PacedTcpSocket> m_sender; //!< at the sender
     Ptr<Socket> m_receiver;       //!< at the receiver

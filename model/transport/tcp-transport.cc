@@ -140,15 +140,16 @@ class TcpTransport : public AllReduceTransport
         m_paths.clear();
     }
 
-    uint64_t GetBytesAcked(TransferId id) const override
+    TransferProgress GetProgress(TransferId id) const override
     {
         const auto path = m_paths.find(id);
         if (path == m_paths.end())
         {
-            return 0;
+            return {};
         }
         const auto connection = m_connections.find(path->second);
-        return connection == m_connections.end() ? 0 : connection->second->GetBytesAcked(id);
+        return connection == m_connections.end() ? TransferProgress()
+                                                 : connection->second->GetProgress(id);
     }
 
     std::string DescribeProgress(TransferId id) const override
