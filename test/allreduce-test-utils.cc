@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -559,6 +560,39 @@ MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random)
         schedule.rounds.push_back(std::move(list));
     }
     return schedule;
+}
+
+Collective
+DrawCollective(const Topology& topology, TestRandom& random)
+{
+    const uint32_t nServers = topology.GetNServers();
+    const uint32_t chunksPerServer = 1 + Draw(random, 8);
+    if (Draw(random, 2) == 0)
+    {
+        return MakeRoots(nServers, chunksPerServer);
+    }
+    std::vector<NodeId> servers(nServers);
+    std::iota(servers.begin(), servers.end(), 0);
+    for (std::size_t i = servers.size(); i > 1; --i)
+    {
+        std::swap(servers[i - 1], servers[Draw(random, i)]);
+    }
+    const uint32_t nGroups = 1 + Draw(random, std::min(3U, nServers / 2));
+    std::vector<Group> groups;
+    std::size_t next = 0;
+    for (uint32_t i = 0; i < nGroups; ++i)
+    {
+        const std::size_t left = nServers - next - 2 * (nGroups - i - 1);
+        const std::size_t n = 2 + Draw(random, left - 1);
+        Group group;
+        group.kind = static_cast<CollectiveKind>(Draw(random, 5));
+        group.servers.assign(servers.begin() + next, servers.begin() + next + n);
+        std::sort(group.servers.begin(), group.servers.end());
+        group.root = group.servers[Draw(random, n)];
+        groups.push_back(group);
+        next += n;
+    }
+    return MakeCollective(groups, nServers, chunksPerServer, Draw(random, 3) != 0);
 }
 
 } // namespace ns3::allreduce

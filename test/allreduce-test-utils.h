@@ -7,6 +7,7 @@
 
 #include "ns3/allreduce-schedule.h"
 #include "ns3/allreduce-topology.h"
+#include "ns3/collective.h"
 #include "ns3/test.h"
 
 #include <cstdint>
@@ -257,6 +258,16 @@ std::string FormatSchedule(const Topology& topology, const AllReduceSchedule& sc
  * @return the schedule
  */
 AllReduceSchedule MakeRandomSchedule(const Topology& topology, bool hasParts, TestRandom& random);
+
+/**
+ * @ingroup allreduce-tests
+ *
+ * @param topology a network
+ * @param random random numbers
+ * @return what is to be summed where: an AllReduce of all servers, or groups that do any
+ * collective, on some of the servers; it may need relays that it may not have
+ */
+Collective DrawCollective(const Topology& topology, TestRandom& random);
 
 } // namespace ns3::allreduce
 

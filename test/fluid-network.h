@@ -71,10 +71,10 @@ class FluidNetwork
     double GetEnd(const Flow& flow) const;
     void Share();
 
-    std::vector<double> m_rates;   //!< by directed link: bit/s
+    std::vector<double> m_rates;    //!< by directed link: bit/s
     std::map<FlowId, Flow> m_flows; //!< under way
-    FlowId m_next{0};              //!< the next name
-    double m_seconds{0};           //!< the present time
+    FlowId m_next{0};               //!< the next name
+    double m_seconds{0};            //!< the present time
 };
 
 } // namespace ns3::allreduce

@@ -96,6 +96,7 @@ LivePlay::GetSeconds() const
 void
 LivePlay::BeginAll()
 {
+    CompleteArrived();
     while (const auto index = m_dispatcher.BeginNext())
     {
         BeginOne(*index);
@@ -169,7 +170,7 @@ LivePlay::GoOn()
     {
         FailInput("rounds have ", nListed, " transfers, expected ", m_dispatcher.GetSize());
     }
-    m_dispatcher.Begin(m_dispatcher.TakePlan());
+    m_dispatcher.Begin({WorkloadList()});
     BeginAll();
     if (m_flows.empty())
     {
@@ -316,7 +317,7 @@ LivePlay::Surprise()
 void
 LivePlay::ChangeRates()
 {
-    const std::vector<double> factors = {1, 1, 1, 2, 3, 10, 100, 1e4};
+    const std::vector<double> factors = {1, 1, 1, 2, 3, 10, 100, 1e4, 1e7};
     std::vector<uint64_t> believed;
     for (DirectedLinkId link = 0; link < m_topology.GetNDirectedLinks(); ++link)
     {
@@ -324,8 +325,8 @@ LivePlay::ChangeRates()
         const double factor = factors[Draw(m_random, factors.size())];
         const bool isKnown = Draw(m_random, 4) != 0;
         m_fluid.SetRate(link, announced / factor);
-        believed.push_back(
-            announced / (isKnown ? factor : factors[Draw(m_random, factors.size())]));
+        believed.push_back(announced /
+                           (isKnown ? factor : factors[Draw(m_random, factors.size())]));
     }
     m_dispatcher.SetBelieved(believed);
 }

@@ -106,11 +106,11 @@ class LivePlay
     CollectiveProgress m_progress;
     LiveDispatcher m_dispatcher;
     FluidNetwork m_fluid;
-    std::map<uint32_t, Flow> m_flows;    //!< by index: under way
-    std::map<uint32_t, Flow> m_arrived;  //!< by index: not complete
-    std::vector<bool> m_isReady;         //!< by server
-    double m_meanGap;                    //!< between surprises, in seconds
-    double m_nextSurprise{0};            //!< when, in seconds
+    std::map<uint32_t, Flow> m_flows;   //!< by index: under way
+    std::map<uint32_t, Flow> m_arrived; //!< by index: not complete
+    std::vector<bool> m_isReady;        //!< by server
+    double m_meanGap;                   //!< between surprises, in seconds
+    double m_nextSurprise{0};           //!< when, in seconds
     uint32_t m_nBegun{0};
     uint32_t m_nLost{0};
 };

@@ -51,6 +51,10 @@ class SoakDraw
         DrawOutages();
         m_case.hasTwin = Draw(m_random, 4) == 0;
         DrawSurprises();
+        m_case.options.adapt =
+            Choose(m_case.options.sync == "barrier"
+                       ? std::vector<std::string>{"none", "replan"}
+                       : std::vector<std::string>{"none", "replan", "live", "live"});
         return m_case;
     }
 
@@ -397,6 +401,7 @@ SoakCase::MakeCommand(const std::string& name) const
     {
         add("job", job, "");
     }
+    add("adapt", options.adapt, "none");
     add("background", options.faults.background, "0");
     for (const std::string& slow : options.faults.slow)
     {

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <tuple>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -49,6 +51,59 @@ TakesPart(const Topology& topology, const Collective& collective, ChunkId chunk,
         }
     }
     return false;
+}
+
+/// Something that happens to a transfer.
+struct FlowEvent
+{
+    /// What that is; of what happens at the same time the first comes first.
+    enum Kind
+    {
+        END,      //!< it arrives, or is aborted
+        MOMENT,   //!< it begins and arrives
+        BEGINNING //!< it begins
+    };
+
+    Time time;                 //!< when
+    Kind kind{END};            //!< what
+    std::size_t order{0};      //!< a smaller one ended before
+    const AllReduceFlow* flow; //!< to which one
+    bool hasArrived{false};    //!< it is not aborted
+};
+
+/// @return what happened to the transfers of an iteration until some time, in order
+std::vector<FlowEvent>
+ListFlowEvents(const SessionRecord& record, uint32_t iteration, Time until)
+{
+    std::vector<FlowEvent> events;
+    for (const auto* flows : {&record.flows, &record.abortedFlows, &record.unfinishedFlows})
+    {
+        for (const AllReduceFlow& flow : *flows)
+        {
+            const Time end = flow.begin + flow.duration;
+            const bool hasArrived = flows == &record.flows;
+            const bool isMoment = hasArrived && flow.duration.IsZero();
+            const std::size_t order = &flow - flows->data();
+            const bool isNothing = flow.duration.IsZero() && flows == &record.abortedFlows;
+            if (flow.iteration != iteration || flow.begin > until || isNothing)
+            {
+                continue;
+            }
+            events.push_back({flow.begin,
+                              isMoment ? FlowEvent::MOMENT : FlowEvent::BEGINNING,
+                              order,
+                              &flow,
+                              hasArrived});
+            if (!isMoment && flows != &record.unfinishedFlows && end <= until)
+            {
+                events.push_back({end, FlowEvent::END, order, &flow, hasArrived});
+            }
+        }
+    }
+    std::sort(events.begin(), events.end(), [](const FlowEvent& x, const FlowEvent& y) {
+        return std::tie(x.time, x.kind, x.order) < std::tie(y.time, y.kind, y.order);
+    });
+    return events;
 }
 
 } // namespace
@@ -230,6 +285,11 @@ SoakJudge::Replay(uint32_t iteration, Time until) const
     {
         return holdings;
     }
+    if (IsLive())
+    {
+        std::string ignored;
+        return ReplayLive(iteration, until, ignored);
+    }
     const auto& rounds = m_result.handedOut[iteration];
     std::vector<std::set<uint32_t>> arrived(rounds.size());
     for (const AllReduceFlow& flow : m_result.flows)
@@ -267,6 +327,48 @@ SoakJudge::Replay(uint32_t iteration, Time until) const
             holding.hasSum = holding.hasSum || workload.kind == WorkloadKind::BROADCAST;
             NoteSum(m_experiment.topology, m_collective, workload.chunk, holdings);
         }
+    }
+    return holdings;
+}
+
+SoakJudge::Holdings
+SoakJudge::ReplayLive(uint32_t iteration, Time until, std::string& wrong) const
+{
+    Holdings holdings = MakeHoldings(m_experiment.topology, m_collective);
+    std::map<const AllReduceFlow*, Holding> underWay;
+    for (const FlowEvent& event : ListFlowEvents(m_result, iteration, until))
+    {
+        const AllReduceFlow& flow = *event.flow;
+        Holding& source = holdings[flow.chunk][flow.source];
+        Holding& target = holdings[flow.chunk][flow.target];
+        const bool isReduce = flow.kind == WorkloadKind::REDUCE;
+        if (event.kind != FlowEvent::END)
+        {
+            Holding& sent = underWay[&flow];
+            sent.hasSum = !isReduce && source.hasSum;
+            if (isReduce)
+            {
+                sent.parts = std::exchange(source.parts, {});
+            }
+            // What arrives when a reduce begins may go with it, or later by itself.
+            if (!isReduce && !sent.hasSum)
+            {
+                wrong = "server " + std::to_string(flow.source) + " has no sum to send of chunk " +
+                        std::to_string(flow.chunk);
+            }
+        }
+        if (event.kind != FlowEvent::BEGINNING)
+        {
+            const Holding sent = underWay.extract(&flow).mapped();
+            Holding& receiver = event.hasArrived ? target : source;
+            receiver.parts.insert(sent.parts.begin(), sent.parts.end());
+            receiver.hasSum = receiver.hasSum || sent.hasSum;
+            NoteSum(m_experiment.topology, m_collective, flow.chunk, holdings);
+        }
+    }
+    for (const auto& [flow, sent] : underWay)
+    {
+        holdings[flow->chunk][flow->source].parts.insert(sent.parts.begin(), sent.parts.end());
     }
     return holdings;
 }
@@ -344,9 +446,43 @@ SoakJudge::FindEndOfWait(const Holdings& holdings, Time time) const
     return Time::Max();
 }
 
+bool
+SoakJudge::IsLive() const
+{
+    return m_drawn.options.adapt == "live";
+}
+
+/// What is chosen one by one is in no rounds that could be carried out one after another.
+std::string
+SoakJudge::FindWrongSumsLive() const
+{
+    std::string wrong;
+    for (uint32_t iteration = 0; iteration < m_nIterations && wrong.empty(); ++iteration)
+    {
+        const Holdings last = ReplayLive(iteration, m_end, wrong);
+        const auto isUp = [](const Link&) { return false; };
+        if (!FindUnmet(m_experiment.topology, m_collective, last, isUp, false).empty())
+        {
+            wrong = "iteration " + std::to_string(iteration) + " ends before it is done";
+        }
+    }
+    return wrong;
+}
+
 std::string
 SoakJudge::FindWrongSums() const
 {
+    if (IsLive())
+    {
+        return FindWrongSumsLive();
+    }
+    // What is planned anew is for other rates, and so for other capacities.
+    std::vector<Link> links = m_experiment.topology.GetLinks();
+    for (Link& link : links)
+    {
+        link.capacity = m_drawn.options.adapt == "none" ? link.capacity : 1'000'000;
+    }
+    const Topology topology = m_experiment.topology.WithLinks("actual", std::move(links));
     std::set<std::tuple<uint32_t, uint32_t, uint32_t>> arrived;
     for (const AllReduceFlow& flow : m_result.flows)
     {
@@ -368,7 +504,7 @@ SoakJudge::FindWrongSums() const
             }
             done.rounds[round] = kept;
         }
-        const std::string wrong = ExecuteWithNumbers(m_experiment.topology, done);
+        const std::string wrong = ExecuteWithNumbers(topology, done);
         if (!wrong.empty())
         {
             return "iteration " + std::to_string(iteration) + ": " + wrong;
@@ -466,7 +602,9 @@ SoakJudge::FindWrongGap() const
             times.push_back(busyUntil);
             for (const Time& time : times)
             {
-                if (begin > busyUntil && FindUnmetAt(Replay(iteration, busyUntil), time).empty())
+                const bool isAwaited = IsLive() && busyUntil < m_drawn.ready;
+                if (begin > busyUntil && !isAwaited &&
+                    FindUnmetAt(Replay(iteration, busyUntil), time).empty())
                 {
                     std::ostringstream text;
                     text << "iteration " << iteration << " waits at " << time.As(Time::NS)
@@ -503,14 +641,17 @@ SoakJudge::FindWrongTimes() const
         }
         const Holdings fresh = MakeHoldings(m_experiment.topology, m_collective);
         // The first AllReduce is counted from the first server on, and begins with the last.
-        const Time ready = iteration == 0 ? std::max(begin, m_drawn.ready) : begin;
+        const Time ready = iteration == 0 && !IsLive() ? std::max(begin, m_drawn.ready) : begin;
         sum += FindEndOfWait(fresh, ready) - begin + last - first;
         begin = last + m_computeTime;
     }
     const double measured = m_result.measuredSeconds * m_nIterations;
     const double off = measured - sum.GetSeconds();
     const double most = 1e-9 * m_nIterations + 1e-12 * measured;
-    const bool isExact = m_drawn.options.control == "ideal" && m_drawn.options.transport != "tcp";
+    // What is chosen live begins without those that are late, and may soon have to wait for them.
+    const bool isLate = IsLive() && m_start < m_drawn.ready;
+    const bool isExact =
+        m_drawn.options.control == "ideal" && m_drawn.options.transport != "tcp" && !isLate;
     if (off < -most || (isExact && off > most))
     {
         std::ostringstream text;

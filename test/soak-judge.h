@@ -91,6 +91,9 @@ class SoakJudge
 
     /// @return what servers hold when the flows of an iteration that ended until then have arrived
     Holdings Replay(uint32_t iteration, Time until) const;
+    /// @return the same of transfers that were chosen one by one, as they began and ended
+    /// @param wrong gets what none of them may do, if one did it
+    Holdings ReplayLive(uint32_t iteration, Time until, std::string& wrong) const;
     /// @return what servers hold in the end, in the iteration that was under way or to begin
     Holdings ReplayLast() const;
     bool IsUpAt(const Link& link, Time time) const;
@@ -100,7 +103,9 @@ class SoakJudge
     Time FindEndOfWait(const Holdings& holdings, Time time) const;
     /// @return when outages begin or end after one time and before another, ascending
     std::vector<Time> FindChanges(Time after, Time before) const;
+    bool IsLive() const;
     std::string FindWrongSums() const;
+    std::string FindWrongSumsLive() const;
     std::string FindWrongRelay() const;
     std::string FindWrongCutOff(Time time) const;
     std::string FindWrongGap() const;

@@ -67,14 +67,13 @@ WatchedNetwork::Begin(const Path& path, double frames, double paceBps)
     }
     sent.bytes = std::max<int64_t>(1, std::llround(frames * FORMAT.payload));
     const double now = m_actual.GetSeconds();
-    sent.begin = now + m_settings.roundTripSeconds;
+    sent.begin = now + m_settings.tripSeconds;
     ObservedFlow observed;
     observed.id = m_next;
     observed.links = sent.links;
     observed.paceBps = sent.pace;
     observed.format = FORMAT;
-    observed.ackFrames = m_settings.ackFrames;
-    observed.roundTripSeconds = m_settings.roundTripSeconds;
+    observed.tripSeconds = m_settings.tripSeconds;
     m_beliefs.BeginFlow(observed, now);
     m_sent.emplace(m_next, std::move(sent));
     return m_next++;
@@ -178,12 +177,13 @@ WatchedNetwork::BeginFlows()
         if (!sent.isThere && sent.begin <= m_actual.GetSeconds())
         {
             sent.isThere = true;
-            sent.flow = m_actual.Begin(sent.links, sent.pace, 8.0 * FORMAT.GetWireBytes(sent.bytes));
+            sent.flow =
+                m_actual.Begin(sent.links, sent.pace, 8.0 * FORMAT.GetWireBytes(sent.bytes));
         }
     }
 }
 
-/// What is known is behind by what arrives with an acknowledgement, and by chance.
+/// What has arrived comes in whole frames, some of them late. Senders keep to their pace.
 void
 WatchedNetwork::Look()
 {
@@ -192,9 +192,14 @@ WatchedNetwork::Look()
     {
         const double bits = sent.isThere ? m_actual.GetBits(sent.flow) : 0;
         const double late = m_settings.jitter();
-        const int64_t nAcks = std::floor((bits / FORMAT.GetFrameBits() - late) / m_settings.ackFrames);
-        const uint64_t acked = std::max<int64_t>(0, nAcks) * m_settings.ackFrames * FORMAT.payload;
-        m_beliefs.Progress(transfer, std::min(acked, sent.bytes));
+        const double nArrived = std::floor(bits / FORMAT.GetFrameBits() - late);
+        const double seconds = now - sent.begin + m_settings.tripSeconds;
+        const double nSent = std::floor(sent.pace * seconds / FORMAT.GetFrameBits());
+        const auto count = [&](double nFrames) {
+            const uint64_t bytes = std::max<int64_t>(0, std::llround(nFrames)) * FORMAT.payload;
+            return std::min(bytes, sent.bytes);
+        };
+        m_beliefs.Progress(transfer, {std::max(count(nSent), count(nArrived)), count(nArrived)});
     }
     m_beliefs.Update(now);
 }

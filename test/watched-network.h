@@ -26,9 +26,8 @@ struct WatchSettings
 {
     RateBeliefsSettings beliefs;                      //!< what is tested
     double lookSeconds{0};                            //!< between looks
-    uint32_t ackFrames{1};                            //!< frames that an acknowledgement stands for
-    double roundTripSeconds{0};                       //!< until a sender knows
-    std::function<double()> jitter{[] { return 0; }}; //!< frames that are known later than others
+    double tripSeconds{0};                            //!< until a frame arrives
+    std::function<double()> jitter{[] { return 0; }}; //!< frames that arrive later than others
 };
 
 /**

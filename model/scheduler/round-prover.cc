@@ -10,6 +10,7 @@
 #include "ns3/round-hash.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3::allreduce
 {
@@ -41,6 +42,7 @@ void
 RoundProver::Restart()
 {
     m_hasBegun = false;
+    m_isPlannedAnew = false;
     m_nUpsets = 0;
 }
 
@@ -51,7 +53,11 @@ RoundProver::GetRound(const AllReduceState& state, const ContributionLedger& led
     {
         return ChooseRound(state, ledger);
     }
-    if (state.IsFresh())
+    if (std::exchange(m_isPlannedAnew, false))
+    {
+        // The first round of that plan is next.
+    }
+    else if (state.IsFresh())
     {
         BeginWhole(state);
     }
@@ -83,6 +89,7 @@ std::vector<WorkloadList>
 RoundProver::PlanAnew(const AllReduceState& state, const ContributionLedger& ledger)
 {
     BeginRemainder(state, ledger);
+    m_isPlannedAnew = true;
     return TakeAll(ledger);
 }
 

@@ -122,6 +122,7 @@ class RoundProver
     std::vector<WorkloadList> m_remainder; //!< the plan from the last surprise
     PlanFollower m_follower;               //!< follows one of them
     std::optional<uint64_t> m_planHash;    //!< see GetPlanHash
+    bool m_isPlannedAnew{false};           //!< by PlanAnew, and no round was taken since
     bool m_hasBegun{false};                //!< the present AllReduce has a plan
     uint64_t m_nUpsets{0};                 //!< of the ledger when something was last handed out
     bool m_isUsed{false};                  //!< something was handed out

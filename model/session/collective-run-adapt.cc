@@ -11,6 +11,7 @@
 #include "collective-run.h"
 
 #include "ns3/allreduce-error.h"
+#include "ns3/chunk-needs.h"
 #include "ns3/crawling-transfer.h"
 #include "ns3/ideal-time.h"
 #include "ns3/log.h"
@@ -129,21 +130,24 @@ CollectiveRun::GetRoundsForBelieved()
     state.SetRates(m_believed->topology);
     ledger.SetRates(m_believed->topology);
     state.SetLinksShared(false);
+    AllReduceState without = state;
     for (const LinkId link : m_believed->useless)
     {
-        state.SetLinkUp(link, false);
+        without.SetLinkUp(link, false);
     }
-    std::vector<WorkloadList> rounds;
-    if (isAnew)
+    if (FindCutOff(without, false).empty())
     {
-        rounds = m_prover.PlanAnew(state, ledger);
+        state = without; // Else links that broke since have made some of them useful.
     }
-    else if (!m_settings.hasBarriers)
+    if (!m_settings.hasBarriers)
     {
-        rounds = m_prover.GetAll(state, ledger);
+        return m_prover.PlanAnew(state, ledger);
     }
-    return m_settings.hasBarriers ? std::vector{m_prover.GetRound(state, ledger)}
-                                  : std::move(rounds);
+    if (isAnew || state.IsFresh())
+    {
+        m_prover.PlanAnew(state, ledger); // Not the plan for the announced network.
+    }
+    return {m_prover.GetRound(state, ledger)};
 }
 
 void
@@ -166,7 +170,8 @@ CollectiveRun::NotifyLinkChangedLive(LinkId link, bool isUp)
 void
 CollectiveRun::FailIfStuck()
 {
-    if (IsRunning() && m_flows.empty() && m_nLate == 0 && m_next.IsExpired())
+    const bool isWaiting = m_nLate > 0 || m_preparation != Preparation::DONE || m_cutOff.IsCutOff();
+    if (IsRunning() && m_flows.empty() && !isWaiting && m_next.IsExpired())
     {
         Fail(GetSchedulerName(*m_prover.GetScheduler()) + " chooses nothing, although " +
              std::to_string(m_progress->GetState().GetNMissing()) + " sums are missing");
@@ -224,7 +229,13 @@ CollectiveRun::BeginBeliefs()
     }
     m_lastUse = Simulator::Now();
     m_pause = m_chunkTime;
-    m_isReplanDue = false;
+    m_usedVersion = 0;
+    if (m_beliefs->GetBelievedBps() == m_beliefs->GetAnnouncedBps())
+    {
+        m_believed.reset();
+    }
+    m_isReplanDue = m_believed != nullptr; // It paid before, at rates that may have changed since.
+    m_lastProgress = Simulator::Now();
     m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
 }
 
@@ -245,18 +256,35 @@ CollectiveRun::WatchFlow(TransferId transfer, const Flow& flow, uint64_t paceBps
                                                          m_network->GetMtu(),
                                                          {path, flow.watched.bytes, paceBps});
     m_beliefs->BeginFlow(observed, Simulator::Now().GetSeconds());
+    m_lastProgress = Simulator::Now();
+    if (Simulator::GetDelayLeft(m_look) > m_lookInterval)
+    {
+        m_look.Cancel();
+        m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+    }
 }
 
 void
 CollectiveRun::LookAtFlows()
 {
-    const double now = Simulator::Now().GetSeconds();
+    uint64_t bytesArrived = 0;
     for (const auto& [transfer, flow] : m_flows)
     {
-        m_beliefs->Progress(transfer, m_transport->GetProgress(transfer));
+        const TransferProgress progress = m_transport->GetProgress(transfer);
+        m_beliefs->Progress(transfer, progress);
+        bytesArrived += progress.arrived;
     }
-    m_beliefs->Update(now);
-    m_look = Simulator::Schedule(m_lookInterval, &CollectiveRun::LookAtFlows, this);
+    m_beliefs->Update(Simulator::Now().GetSeconds());
+    if (std::exchange(m_bytesArrived, bytesArrived) != bytesArrived)
+    {
+        m_lastProgress = Simulator::Now();
+    }
+    // Where delays are long, or nothing can be sent, frames are no measure of time.
+    constexpr int64_t SILENT_LOOKS = 16;
+    const Time silence = Simulator::Now() - m_lastProgress;
+    m_look = Simulator::Schedule(Max(m_lookInterval, silence / SILENT_LOOKS),
+                                 &CollectiveRun::LookAtFlows,
+                                 this);
     UseBeliefs();
     BeginWorkloads();
 }

@@ -349,7 +349,11 @@ CollectiveRun::NotifyBarrierOver()
 void
 CollectiveRun::NotifyNothingUnderWay()
 {
-    if (!m_settings.usesMessages || m_progress->GetState().IsDone())
+    if (m_live && !m_flows.empty())
+    {
+        return; // Something else happened at the same time, and let transfers begin.
+    }
+    if (!m_settings.usesMessages || m_live || m_progress->GetState().IsDone())
     {
         GoOn();
     }

@@ -280,6 +280,8 @@ class CollectiveRun
     Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
     Time m_lookInterval;                        //!< between looks at flows
     EventId m_look;                             //!< looks at flows
+    uint64_t m_bytesArrived{0};                 //!< of the flows at the last look
+    Time m_lastProgress;                        //!< when that changed, or a flow began
     bool m_hasFollowed{false};                  //!< live: the plan is not to be begun any more
     uint32_t m_nLate{0};                        //!< servers that are not ready
 

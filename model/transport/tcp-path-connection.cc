@@ -167,11 +167,34 @@ TcpPathConnection::Send(const Transfer& transfer)
     item.virtualTime = FindServedTime();
     m_items.push_back(std::move(item));
     UpdateRate();
+    WriteSoon();
+}
+
+void
+TcpPathConnection::WriteSoon()
+{
     if (m_isOpen && m_writing.IsExpired())
     {
         // Others may begin at the same time, and should not wait behind a buffer full of this one.
         m_writing = Simulator::ScheduleNow(&TcpPathConnection::Write, this, m_sender, 0);
     }
+}
+
+bool
+TcpPathConnection::Forget(TransferId id)
+{
+    m_items.remove_if([id](const Item& item) { return item.transfer.id == id; });
+    for (Piece& piece : m_stream)
+    {
+        piece.transfer = piece.transfer == id ? NO_TRANSFER : piece.transfer;
+    }
+    if (m_items.empty())
+    {
+        return false;
+    }
+    UpdateRate();
+    WriteSoon();
+    return true;
 }
 
 double

@@ -86,6 +86,14 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
      */
     void Send(const Transfer& transfer);
 
+    /**
+     * Forget a transfer; what of it has been given to TCP is ignored when it arrives.
+     *
+     * @param id the transfer
+     * @return whether others are under way
+     */
+    bool Forget(TransferId id);
+
     /// @return whether nobody waits for the connection to be open
     bool IsReady() const;
 
@@ -136,6 +144,7 @@ class TcpPathConnection : public SimpleRefCount<TcpPathConnection>
     void Opened(Ptr<Socket> socket);
     void ReadHello(Ptr<Socket> socket);
     void Write(Ptr<Socket> socket, uint32_t available);
+    void WriteSoon();
     Item* FindNext();
     uint32_t WriteSome(Item& item);
     void TellSent();

@@ -114,18 +114,16 @@ void
 TcpPathConnection::StorePiece(Ptr<Packet> packet, uint32_t offset, uint32_t size)
 {
     Piece& piece = m_stream.front();
-    if (piece.transfer == NO_TRANSFER)
-    {
-        m_stream.pop_front();
-        return;
-    }
-    const auto item = FindItem(piece.transfer);
+    const TransferId transfer = piece.transfer;
     piece.size -= size;
     if (piece.size == 0)
     {
         m_stream.pop_front();
     }
-    StoreIn(item, packet, offset, size);
+    if (transfer != NO_TRANSFER)
+    {
+        StoreIn(FindItem(transfer), packet, offset, size);
+    }
 }
 
 std::list<TcpPathConnection::Item>::iterator

@@ -119,11 +119,10 @@ class TcpTransport : public AllReduceTransport
 
     void Cancel(TransferId id) override
     {
-        // What TCP has taken cannot be taken back: the connection ends, and with it all that is on
-        // it.
+        // What TCP has taken cannot be taken back: the connection ends, unless others are on it.
         const auto path = m_paths.find(id);
         const auto connection = m_connections.find(path->second);
-        if (connection != m_connections.end())
+        if (connection != m_connections.end() && !connection->second->Forget(id))
         {
             connection->second->Close();
             m_connections.erase(connection);

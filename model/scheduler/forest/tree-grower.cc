@@ -30,6 +30,8 @@ constexpr double PATIENCE = 2;
 constexpr double MOST_ABOVE_MIDDLE = 20;
 /// Prices below this are as good as nothing.
 constexpr double LEAST_PRICE = 1e-9;
+/// No link that can be used is dearer: next to nothing is more than nothing.
+constexpr double MOST_PRICE = 1e100;
 
 } // namespace
 
@@ -141,7 +143,10 @@ TreeGrower::Load(DirectedLinkId link)
 {
     const double factor = std::exp(STEEPNESS / m_capacities[link]);
     const auto load = [&](DirectedLinkId loaded) {
-        m_prices[loaded] *= factor;
+        if (!std::isinf(m_prices[loaded]))
+        {
+            m_prices[loaded] = std::min(m_prices[loaded] * factor, MOST_PRICE);
+        }
         ++m_nTrees[loaded];
     };
     if (m_isBroadcast)
