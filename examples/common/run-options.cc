@@ -201,6 +201,12 @@ RunOptions::CheckAdaptation() const
     {
         FailInput("--adapt=live: has no rounds, expected --sync=dependency");
     }
+    if (adaptation != AllReduceSession::NO_ADAPTATION && GetControl() == AllReduceSession::PACKETS)
+    {
+        FailInput("--adapt=",
+                  adapt,
+                  ": what is believed does not travel as messages, expected --control=ideal");
+    }
     if (adaptation != AllReduceSession::NO_ADAPTATION && nRanks > 1)
     {
         FailInput("--adapt=",

@@ -341,6 +341,10 @@ AllReduceSession::DescribeObstacle() const
     {
         return "Adapt Live has no rounds, expected Sync Dependency";
     }
+    if (m_adapt != NO_ADAPTATION && m_control == PACKETS)
+    {
+        return "what is believed does not travel as messages, expected Adapt None or Control Ideal";
+    }
     return m_network->IsDistributed() ? DescribeObstacleToRanks() : "";
 }
 

@@ -206,6 +206,8 @@ CollectiveRun::BeginBeliefs()
 {
     constexpr double MEMORY_CHUNKS = 16;
     constexpr double LOOK_FRAMES = 4;
+    constexpr int64_t SETTLING_CHUNKS = 8;
+    constexpr double SETTLING_SHARE = 1.0 / 16;
     constexpr double NEVER = 1e9;
     const Topology& announced = GetAnnounced();
     uint64_t slowest = UINT64_MAX;
@@ -215,6 +217,9 @@ CollectiveRun::BeginBeliefs()
     }
     const FrameFormat format = m_transport->GetFrameFormat(1, m_network->GetMtu());
     m_chunkTime = Seconds(8.0 * GetBytesOf(0) / slowest);
+    m_settling = Max(SETTLING_CHUNKS * m_chunkTime,
+                     Seconds(SETTLING_SHARE *
+                             ComputeIdealTime(announced, m_collective, m_settings.bytes).seconds));
     m_lookInterval = Max(TimeStep(1), Seconds(LOOK_FRAMES * format.GetFrameBits() / slowest));
     if (!m_beliefs)
     {
@@ -307,9 +312,7 @@ CollectiveRun::UseBeliefs()
         m_lastChange = Simulator::Now();
     }
     // Choices can be changed at any time, plans cannot: they are for what seems to last.
-    constexpr int64_t SETTLED_CHUNKS = 8;
-    const bool isSettled =
-        m_live || Simulator::Now() >= m_lastChange + SETTLED_CHUNKS * m_chunkTime;
+    const bool isSettled = m_live || Simulator::Now() >= m_lastChange + m_settling;
     if (m_beliefs->GetVersion() == m_usedVersion || m_isHalted || !m_nextRounds.empty() ||
         !isSettled || Simulator::Now() < m_lastUse + m_pause)
     {

@@ -276,6 +276,7 @@ class CollectiveRun
     uint64_t m_usedVersion{0};                  //!< of the beliefs that are acted on
     Time m_lastUse;                             //!< when they were last acted on
     Time m_lastChange;                          //!< when they last changed
+    Time m_settling;                            //!< what is believed for so long is planned for
     Time m_pause;                               //!< between acting on them
     Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
     Time m_lookInterval;                        //!< between looks at flows
