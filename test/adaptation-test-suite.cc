@@ -167,8 +167,6 @@ class AdaptationDraw
         settings.transport = Choose(GetTransportNames());
         settings.sync =
             Draw(m_random, 4) == 0 ? AllReduceSession::BARRIER : AllReduceSession::DEPENDENCY;
-        settings.control =
-            Draw(m_random, 4) == 0 ? AllReduceSession::PACKETS : AllReduceSession::IDEAL;
         settings.verifyData = true;
         settings.iterations = 1 + Draw(m_random, 3);
         settings.computeTime = NanoSeconds(Draw(m_random, 2) * Draw(m_random, 100'000));
@@ -544,25 +542,18 @@ class EarlyOutagesTestCase : public DataCentreTestCase
     {
         for (const std::string& transport : GetTransportNames())
         {
-            for (const auto control : {AllReduceSession::IDEAL, AllReduceSession::PACKETS})
+            for (const int64_t down : {0, 1, 500, 5'000, 40'000})
             {
-                for (const int64_t down : {0, 1, 500, 5'000, 40'000})
-                {
-                    Check(transport, control, down, 1);
-                    Check(transport, control, down, 100);
-                }
+                Check(transport, down, 1);
+                Check(transport, down, 100);
             }
         }
     }
 
-    void Check(const std::string& transport,
-               AllReduceSession::Control control,
-               int64_t down,
-               LinkId nLinks)
+    void Check(const std::string& transport, int64_t down, LinkId nLinks)
     {
         AdaptationRun run =
             MakeAdaptationRun(ParseTopology("bcube:2,1"), {}, 100'000, 2, transport);
-        run.settings.control = control;
         for (LinkId link = 0; link < std::min(nLinks, run.experiment.topology.GetNLinks()); ++link)
         {
             run.settings.faults.push_back({link, NanoSeconds(down), NanoSeconds(down + 30'000)});
@@ -570,9 +561,9 @@ class EarlyOutagesTestCase : public DataCentreTestCase
         for (const Adaptation adapt : {AllReduceSession::REPLAN, AllReduceSession::LIVE})
         {
             const ExperimentResult result = run.Run(adapt);
-            const std::string what = transport + ", adapt " + std::to_string(adapt) + ", control " +
-                                     std::to_string(control) + ", " + std::to_string(nLinks) +
-                                     " links down at " + std::to_string(down) + " ns";
+            const std::string what = transport + ", adapt " + std::to_string(adapt) + ", " +
+                                     std::to_string(nLinks) + " links down at " +
+                                     std::to_string(down) + " ns";
             NS_TEST_EXPECT_MSG_EQ(result.failure, "", what);
             NS_TEST_EXPECT_MSG_EQ(result.isVerified, true, what);
         }

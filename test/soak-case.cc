@@ -51,14 +51,21 @@ class SoakDraw
         DrawOutages();
         m_case.hasTwin = Draw(m_random, 4) == 0;
         DrawSurprises();
-        m_case.options.adapt =
-            Choose(m_case.options.sync == "barrier"
-                       ? std::vector<std::string>{"none", "replan"}
-                       : std::vector<std::string>{"none", "replan", "live", "live"});
+        DrawAdaptation();
         return m_case;
     }
 
   private:
+    void DrawAdaptation()
+    {
+        RunOptions& options = m_case.options;
+        const std::string adapt =
+            Choose(options.sync == "barrier"
+                       ? std::vector<std::string>{"none", "replan"}
+                       : std::vector<std::string>{"none", "replan", "live", "live"});
+        options.adapt = options.control == "packets" ? "none" : adapt;
+    }
+
     template <typename T>
     T Choose(const std::vector<T>& choices)
     {

@@ -207,7 +207,7 @@ CollectiveRun::BeginBeliefs()
     constexpr double MEMORY_CHUNKS = 16;
     constexpr double LOOK_FRAMES = 4;
     constexpr int64_t SETTLING_CHUNKS = 8;
-    constexpr double SETTLING_SHARE = 1.0 / 16;
+    constexpr double SETTLING_SHARE = 1.0 / 32;
     constexpr double NEVER = 1e9;
     const Topology& announced = GetAnnounced();
     uint64_t slowest = UINT64_MAX;

@@ -180,7 +180,8 @@ RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
     {
         return;
     }
-    if (!flow.isOpen)
+    CountWaiting(flow, seconds);
+    if (!flow.isOpen && !isEnd)
     {
         flow.isOpen = true; // What others' packets did until now is not to be counted.
         BeginWindow(flow, seconds);
@@ -204,6 +205,20 @@ RateBeliefs::Look(Flow& flow, double seconds, bool isEnd)
     {
         CloseWindow(flow, sight);
     }
+}
+
+/// What was sent a trip ago and has not arrived waits somewhere.
+void
+RateBeliefs::CountWaiting(Flow& flow, double seconds)
+{
+    if (flow.sent > flow.seenSent)
+    {
+        flow.seenSent = flow.sent;
+        flow.lastSent = seconds;
+    }
+    const double onTheWay = flow.pace * std::max(0.0, flow.trip - (seconds - flow.lastSent));
+    const double waiting = (flow.sent - flow.arrived) * flow.wireBits - onTheWay;
+    flow.mostWaiting = std::max(flow.mostWaiting, waiting);
 }
 
 /// What was given up goes first.
@@ -252,10 +267,16 @@ RateBeliefs::MakeSight(const Flow& flow, double seconds, bool isEnd)
 double
 RateBeliefs::FindLack(const Flow& flow, const Sight& sight) const
 {
-    const double due = FULL_SHARE * FindShare(flow, sight) * sight.elapsed - flow.frameBits;
+    std::size_t nBeside = 1; // A frame of each may have been counted too late or too early.
+    for (const DirectedLinkId link : flow.links)
+    {
+        nBeside = std::max(nBeside, m_links[link].flows.size());
+    }
+    const double due =
+        FULL_SHARE * FindShare(flow, sight) * sight.elapsed - nBeside * flow.frameBits;
     // What a sender holds back, because it waits for acknowledgements, says nothing of the path.
-    const double underWay = (flow.sent - flow.arrived) * flow.wireBits - flow.pace * flow.trip;
-    const double bits = std::min(due - sight.bits, std::max(underWay, 0.0));
+    const double bits = flow.isOpen ? std::min(due - sight.bits, flow.mostWaiting)
+                                    : due - sight.bits; // Nobody has looked before its end.
     return (sight.isEarly ? std::min(bits, 0.0) : bits) / flow.frameBits;
 }
 
@@ -301,6 +322,7 @@ RateBeliefs::BeginWindow(Flow& flow, double seconds)
 {
     flow.begin = seconds;
     flow.firstArrived = flow.arrived;
+    flow.mostWaiting = 0;
     for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
         flow.carriedBefore[i] = m_links[flow.links[i]].carried;

@@ -167,6 +167,9 @@ class RateBeliefs
         uint64_t firstArrived{0};          //!< bytes at the beginning of the window
         uint64_t arrived{0};               //!< bytes
         uint64_t sent{0};                  //!< bytes
+        uint64_t seenSent{0};              //!< the same at the last look
+        double lastSent{0};                //!< when a look last saw that more was sent
+        double mostWaiting{0};             //!< bits sent that should have arrived, in the window
         double lack{0};                    //!< frames in the score of its links
         bool isOpen{false};                //!< the first window has begun
         bool isSeen{false};                //!< something has arrived from behind what was aborted
@@ -183,6 +186,7 @@ class RateBeliefs
     };
 
     void Look(Flow& flow, double seconds, bool isEnd);
+    void CountWaiting(Flow& flow, double seconds);
     /// @return whether a flow shows nothing because of what was given up on its path
     bool IsBehindAborted(Flow& flow, double seconds);
     static Sight MakeSight(const Flow& flow, double seconds, bool isEnd);
