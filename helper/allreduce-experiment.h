@@ -173,16 +173,16 @@ struct ExperimentResult : SessionRecord
     uint32_t nAborted{0};             //!< flows cut by a broken link, or given up
     uint64_t bytesGivenUp{0};         //!< that had arrived of flows that were given up
     std::vector<BeliefChange> beliefs; //!< how what was believed of links changed
-    uint64_t nMessages{0};            //!< grants, tokens and releases
-    bool countsResent{false};         //!< whether the transport counts what it sends again
-    uint64_t nResent{0};              //!< packets sent again
-    uint64_t nDropped{0};             //!< packets that found a queue full
-    std::vector<LinkUse> links;       //!< by directed link
-    double wallSeconds{0};            //!< how long the simulation took
-    uint64_t nEvents{0};              //!< events that it took
-    uint32_t nRanks{1};               //!< processes that simulated it; rank 0 knows the result
-    double waitShare{0};              //!< of their time in which they waited for each other
-    double iterationSeconds{0};       //!< of a training iteration: all of it
+    uint64_t nMessages{0};             //!< grants, tokens and releases
+    bool countsResent{false};          //!< whether the transport counts what it sends again
+    uint64_t nResent{0};               //!< packets sent again
+    uint64_t nDropped{0};              //!< packets that found a queue full
+    std::vector<LinkUse> links;        //!< by directed link
+    double wallSeconds{0};             //!< how long the simulation took
+    uint64_t nEvents{0};               //!< events that it took
+    uint32_t nRanks{1};                //!< processes that simulated it; rank 0 knows the result
+    double waitShare{0};               //!< of their time in which they waited for each other
+    double iterationSeconds{0};        //!< of a training iteration: all of it
 
     std::vector<CollectiveSpan> collectives; //!< of a training iteration, as far as it came
 };

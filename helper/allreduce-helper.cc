@@ -95,14 +95,13 @@ AllReduceHelper::DoInstall(const SchedulerMaker& makeScheduler, Ptr<AllReduceTra
         session->GetAttribute("Bytes", bytes);
         session->GetAttribute("Sync", sync);
         session->GetAttribute("Adapt", adapt);
-        const ChunkChoice choice = ChooseChunks(
-            m_network->GetTopology(),
-            [this](uint32_t m) { return MakeCollective(m); },
-            makeScheduler,
-            *transport,
-            m_network->GetMtu(),
-            bytes.Get(),
-            {sync.Get() == "Barrier", adapt.Get() != "None"});
+        const ChunkChoice choice = ChooseChunks(m_network->GetTopology(),
+                                                [this](uint32_t m) { return MakeCollective(m); },
+                                                makeScheduler,
+                                                *transport,
+                                                m_network->GetMtu(),
+                                                bytes.Get(),
+                                                {sync.Get() == "Barrier", adapt.Get() != "None"});
         session->Setup(m_network, choice.scheduler, transport, choice.plan.GetCollective());
         session->SetPlan(choice.plan);
     }

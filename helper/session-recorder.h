@@ -37,9 +37,9 @@ struct RunMark
     /// What happened.
     enum Kind
     {
-        LINK_BROKE,  //!< a link can no longer be used
-        LINK_MENDED, //!< it can be used again
-        REPLANNED,   //!< what was left was planned anew
+        LINK_BROKE,   //!< a link can no longer be used
+        LINK_MENDED,  //!< it can be used again
+        REPLANNED,    //!< what was left was planned anew
         SEEMS_SLOWER, //!< one direction of a link is believed to be slower than before
         SEEMS_FASTER  //!< it is believed to be faster than before
     };

@@ -59,10 +59,9 @@ class SoakDraw
     void DrawAdaptation()
     {
         RunOptions& options = m_case.options;
-        const std::string adapt =
-            Choose(options.sync == "barrier"
-                       ? std::vector<std::string>{"none", "replan"}
-                       : std::vector<std::string>{"none", "replan", "live", "live"});
+        const std::string adapt = Choose(
+            options.sync == "barrier" ? std::vector<std::string>{"none", "replan"}
+                                      : std::vector<std::string>{"none", "replan", "live", "live"});
         options.adapt = options.control == "packets" ? "none" : adapt;
     }
 

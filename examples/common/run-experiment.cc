@@ -67,16 +67,16 @@ PlanExperiment(const Topology& topology,
     if (ChoosesByBytes(announced, plan))
     {
         const auto makeCollective = [&](uint32_t m) { return plan.groups.Make(announced, m); };
-        const ChunkChoice choice = ChooseChunks(announced,
-                                                makeCollective,
-                                                makeScheduler,
-                                                *CreateTransport(run.transport),
-                                                run.frame,
-                                                bytes * shape.nGroups,
-                                                {run.GetSync() == AllReduceSession::BARRIER,
-                                                 run.GetAdaptation() !=
-                                                     AllReduceSession::NO_ADAPTATION},
-                                                progress);
+        const ChunkChoice choice =
+            ChooseChunks(announced,
+                         makeCollective,
+                         makeScheduler,
+                         *CreateTransport(run.transport),
+                         run.frame,
+                         bytes * shape.nGroups,
+                         {run.GetSync() == AllReduceSession::BARRIER,
+                          run.GetAdaptation() != AllReduceSession::NO_ADAPTATION},
+                         progress);
         Experiment experiment = makeExperiment(choice.scheduler, choice.plan);
         experiment.predictedSeconds = choice.predictedSeconds;
         return experiment;

@@ -85,8 +85,9 @@ class AllReduceScheduler : public Object
      *
      * @param view what there is
      * @param port one direction of a server's link
-     * @return a transfer that is legal in the state of the view, over this port, or over others that
-     * have rate left but were not asked about since there was something to do; none: nothing begins
+     * @return a transfer that is legal in the state of the view, over this port, or over others
+     * that have rate left but were not asked about since there was something to do; none: nothing
+     * begins
      */
     virtual std::optional<ChosenTransfer> NextTransfer(const LiveView& view, DirectedLinkId port);
 

@@ -42,8 +42,8 @@ struct LiveView
     /// By directed link: what of the believed rate nothing under way takes.
     const std::vector<uint64_t>& freeBps;
     const std::vector<TransferUnderWay>& underWay; //!< in no order
-    uint64_t chunkBytes{0}; //!< size of a chunk
-    double seconds{0};      //!< since the collective began
+    uint64_t chunkBytes{0};                        //!< size of a chunk
+    double seconds{0};                             //!< since the collective began
 };
 
 /// @ingroup allreduce

@@ -60,8 +60,7 @@ FindUseless(const Topology& announced,
     });
     slow.resize(std::min(slow.size(), MOST_USELESS));
     std::vector<Link> left = links;
-    const double most =
-        MOST_LONGER_WITHOUT * ComputeBandwidth(announced, links, collective, bytes);
+    const double most = MOST_LONGER_WITHOUT * ComputeBandwidth(announced, links, collective, bytes);
     std::vector<LinkId> useless;
     for (const LinkId link : slow)
     {

@@ -115,11 +115,11 @@ CollectiveRun::GetRoundsForBelieved()
     const bool isAnew = std::exchange(m_isReplanDue, false);
     if (isAnew)
     {
-        const auto believed = std::make_shared<const BelievedNetwork>(
-            MakeBelievedNetwork(GetAnnounced(),
-                                m_beliefs->GetBelievedBps(),
-                                m_collective,
-                                m_settings.bytes));
+        const auto believed =
+            std::make_shared<const BelievedNetwork>(MakeBelievedNetwork(GetAnnounced(),
+                                                                        m_beliefs->GetBelievedBps(),
+                                                                        m_collective,
+                                                                        m_settings.bytes));
         m_rounds =
             std::make_unique<WorkloadDispatcher>(believed->topology, !m_settings.usesMessages);
         m_dispatcher = m_rounds.get();
@@ -357,10 +357,9 @@ CollectiveRun::DoesReplanPay() const
         return false;
     }
     const double left = 1 - GetShareDone().value_or(0);
-    const double ideal = ComputeIdealTime(MakeWithRates(GetAnnounced(), believed),
-                                          m_collective,
-                                          m_settings.bytes)
-                             .bandwidth;
+    const double ideal =
+        ComputeIdealTime(MakeWithRates(GetAnnounced(), believed), m_collective, m_settings.bytes)
+            .bandwidth;
     return expected > MOST_LONGER * left * ideal + pause;
 }
 

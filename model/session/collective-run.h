@@ -269,22 +269,22 @@ class CollectiveRun
     uint64_t m_bytesGivenUp{0};          //!< see GetBytesGivenUp
 
     // What is believed of the network
-    std::optional<Topology> m_announced;        //!< see SetAnnounced
+    std::optional<Topology> m_announced;               //!< see SetAnnounced
     std::shared_ptr<const BelievedNetwork> m_believed; //!< planned for now; none: the announced one
-    bool m_isReplanDue{false};                  //!< the plan is for rates that are not believed
-    std::unique_ptr<RateBeliefs> m_beliefs;     //!< rates as flows show them
-    uint64_t m_usedVersion{0};                  //!< of the beliefs that are acted on
-    Time m_lastUse;                             //!< when they were last acted on
-    Time m_lastChange;                          //!< when they last changed
-    Time m_settling;                            //!< what is believed for so long is planned for
-    Time m_pause;                               //!< between acting on them
-    Time m_chunkTime;                           //!< of a chunk on the slowest link, as announced
-    Time m_lookInterval;                        //!< between looks at flows
-    EventId m_look;                             //!< looks at flows
-    uint64_t m_bytesArrived{0};                 //!< of the flows at the last look
-    Time m_lastProgress;                        //!< when that changed, or a flow began
-    bool m_hasFollowed{false};                  //!< live: the plan is not to be begun any more
-    uint32_t m_nLate{0};                        //!< servers that are not ready
+    bool m_isReplanDue{false};              //!< the plan is for rates that are not believed
+    std::unique_ptr<RateBeliefs> m_beliefs; //!< rates as flows show them
+    uint64_t m_usedVersion{0};              //!< of the beliefs that are acted on
+    Time m_lastUse;                         //!< when they were last acted on
+    Time m_lastChange;                      //!< when they last changed
+    Time m_settling;                        //!< what is believed for so long is planned for
+    Time m_pause;                           //!< between acting on them
+    Time m_chunkTime;                       //!< of a chunk on the slowest link, as announced
+    Time m_lookInterval;                    //!< between looks at flows
+    EventId m_look;                         //!< looks at flows
+    uint64_t m_bytesArrived{0};             //!< of the flows at the last look
+    Time m_lastProgress;                    //!< when that changed, or a flow began
+    bool m_hasFollowed{false};              //!< live: the plan is not to be begun any more
+    uint32_t m_nLate{0};                    //!< servers that are not ready
 
     // Whether it goes on at all
     CutOffWatch m_cutOff; //!< whether servers can

@@ -363,8 +363,8 @@ uint32_t
 LiveDispatcher::AddPlanned(uint32_t planned)
 {
     const Workload workload = m_followed->Get(planned);
-    Entry entry = MakeEntry(
-        {workload.chunk, workload.kind, {workload.path.begin(), workload.path.end()}});
+    Entry entry =
+        MakeEntry({workload.chunk, workload.kind, {workload.path.begin(), workload.path.end()}});
     entry.planned = planned;
     entry.rateBps = entry.paceBps = m_followed->GetRate(planned);
     return m_entryOf[planned] = Add(std::move(entry));

@@ -30,11 +30,12 @@ namespace ns3::allreduce
  * @brief Follows a plan as long as the network is what was announced; from the first surprise on it
  * asks a scheduler what a port of a server does next, whenever the port has rate left.
  *
- * What the plan has begun until then goes on. A transfer that is chosen takes what its path has left of the believed rates. It is sent faster if links were
- * announced to be faster: else nobody would see that a link is not slow any more. Then it keeps its
- * links until it has arrived, since what has been sent waits in queues. Ports are asked
- * about when a transfer has left them, when data has arrived at their server, and all of them when
- * something has happened that no transfer brought about.
+ * What the plan has begun until then goes on. A transfer that is chosen takes what its path has
+ * left of the believed rates. It is sent faster if links were announced to be faster: else nobody
+ * would see that a link is not slow any more. Then it keeps its links until it has arrived, since
+ * what has been sent waits in queues. Ports are asked about when a transfer has left them, when
+ * data has arrived at their server, and all of them when something has happened that no transfer
+ * brought about.
  *
  * There are no rounds. For traces and pages a round is what begins within the time in which a chunk
  * crosses the fastest link.
@@ -160,35 +161,35 @@ class LiveDispatcher : public Dispatcher
     void EndTransfer(uint32_t index);
     void NotifyScheduler();
 
-    const Topology& m_topology;           //!< as announced
-    Ptr<AllReduceScheduler> m_scheduler;  //!< whom to ask
-    const AllReduceState& m_state;        //!< how far the collective has come
-    const uint64_t m_chunkBytes;          //!< size of a chunk
-    Time m_roundLength;                   //!< of rounds for traces and pages
-    Time m_begin;                         //!< when the collective began
-    Time m_lastRoundBegin;                //!< when the last round began
+    const Topology& m_topology;                     //!< as announced
+    Ptr<AllReduceScheduler> m_scheduler;            //!< whom to ask
+    const AllReduceState& m_state;                  //!< how far the collective has come
+    const uint64_t m_chunkBytes;                    //!< size of a chunk
+    Time m_roundLength;                             //!< of rounds for traces and pages
+    Time m_begin;                                   //!< when the collective began
+    Time m_lastRoundBegin;                          //!< when the last round began
     std::unique_ptr<WorkloadDispatcher> m_followed; //!< the plan; none: the scheduler is asked
-    std::vector<uint32_t> m_entryOf;      //!< by index in the plan, of what has begun
-    bool m_hasAsked{false};               //!< the scheduler knows the collective
-    std::vector<uint64_t> m_announcedBps; //!< by directed link
-    std::vector<uint64_t> m_seemingBps;   //!< by directed link: see SetBelieved
-    std::vector<uint64_t> m_believedBps;  //!< by directed link: see LiveView
-    std::vector<uint64_t> m_freeBps;      //!< by directed link: see LiveView
-    std::vector<double> m_taken;          //!< by directed link: share of its rate
-    std::vector<uint64_t> m_pacedBps;     //!< by directed link: what is sent over it
-    std::vector<uint32_t> m_nTrailing;    //!< by directed link: see Entry
-    std::vector<bool> m_isReady;          //!< by server
-    std::deque<Entry> m_entries;          //!< by index
-    std::vector<TransferUnderWay> m_underWay;   //!< see LiveView
-    std::vector<uint32_t> m_underWayIndices;    //!< of these, in the same order
-    std::vector<RoundCount> m_counts;     //!< by round
-    std::deque<DirectedLinkId> m_ask;     //!< ports to ask about
-    std::vector<bool> m_isToAsk;          //!< by directed link: it is among them
-    std::vector<uint32_t> m_completable;  //!< what CompleteNext is to return
-    std::vector<uint32_t> m_arrived;      //!< complete, and the scheduler is to be told
-    bool m_isSurprised{false};            //!< the scheduler is to begin anew
-    bool m_isHalted{true};                //!< nothing more begins
-    uint32_t m_nSurprises{0};             //!< see GetNSurprises
+    std::vector<uint32_t> m_entryOf;                //!< by index in the plan, of what has begun
+    bool m_hasAsked{false};                         //!< the scheduler knows the collective
+    std::vector<uint64_t> m_announcedBps;           //!< by directed link
+    std::vector<uint64_t> m_seemingBps;             //!< by directed link: see SetBelieved
+    std::vector<uint64_t> m_believedBps;            //!< by directed link: see LiveView
+    std::vector<uint64_t> m_freeBps;                //!< by directed link: see LiveView
+    std::vector<double> m_taken;                    //!< by directed link: share of its rate
+    std::vector<uint64_t> m_pacedBps;               //!< by directed link: what is sent over it
+    std::vector<uint32_t> m_nTrailing;              //!< by directed link: see Entry
+    std::vector<bool> m_isReady;                    //!< by server
+    std::deque<Entry> m_entries;                    //!< by index
+    std::vector<TransferUnderWay> m_underWay;       //!< see LiveView
+    std::vector<uint32_t> m_underWayIndices;        //!< of these, in the same order
+    std::vector<RoundCount> m_counts;               //!< by round
+    std::deque<DirectedLinkId> m_ask;               //!< ports to ask about
+    std::vector<bool> m_isToAsk;                    //!< by directed link: it is among them
+    std::vector<uint32_t> m_completable;            //!< what CompleteNext is to return
+    std::vector<uint32_t> m_arrived;                //!< complete, and the scheduler is to be told
+    bool m_isSurprised{false};                      //!< the scheduler is to begin anew
+    bool m_isHalted{true};                          //!< nothing more begins
+    uint32_t m_nSurprises{0};                       //!< see GetNSurprises
 };
 
 } // namespace ns3::allreduce

@@ -178,11 +178,11 @@ class RateBeliefs
     /// What a look at a flow shows of its window.
     struct Sight
     {
-        double seconds{0};     //!< the time
-        double elapsed{0};     //!< since the window began
-        double bits{0};        //!< that arrived in the window, on the wire
-        bool isEarly{false};   //!< too early to lack anything
-        bool isEnd{false};     //!< all has arrived
+        double seconds{0};   //!< the time
+        double elapsed{0};   //!< since the window began
+        double bits{0};      //!< that arrived in the window, on the wire
+        bool isEarly{false}; //!< too early to lack anything
+        bool isEnd{false};   //!< all has arrived
     };
 
     void Look(Flow& flow, double seconds, bool isEnd);

@@ -76,8 +76,7 @@ class CaseMaker
         Draw(kind);
         m_case.text = m_text.str();
         DeriveCapacities(m_links);
-        m_case.actual =
-            m_case.announced.WithLinks(m_case.announced.GetName(), std::move(m_links));
+        m_case.actual = m_case.announced.WithLinks(m_case.announced.GetName(), std::move(m_links));
         return std::move(m_case);
     }
 
@@ -155,8 +154,8 @@ class CaseMaker
 
     void TellLink(LinkId link, uint32_t factor)
     {
-        m_text << (m_text.tellp() > 0 ? ";" : "")
-               << FormatPath({m_links[link].a, m_links[link].b}) << ":" << factor;
+        m_text << (m_text.tellp() > 0 ? ";" : "") << FormatPath({m_links[link].a, m_links[link].b})
+               << ":" << factor;
     }
 
     void SlowDown(LinkId link, uint32_t factor)

@@ -43,8 +43,8 @@ const std::vector<std::string> RUNS = {"plan", "known", "replan", "live"};
 /// What can be asked for.
 struct Options
 {
-    std::vector<std::string> kinds{"link",   "links", "server", "middle", "recover",
-                                   "bursts", "late",  "job",    "none"};
+    std::vector<std::string>
+        kinds{"link", "links", "server", "middle", "recover", "bursts", "late", "job", "none"};
     std::vector<std::string> runs{RUNS};
     uint32_t nCases{27};
     uint64_t seed{1};
@@ -376,8 +376,7 @@ Run(int argc, char* argv[])
                           "Measures how well AllReduces adapt to networks that are not what was "
                           "announced, over the time that nobody could beat.");
     options.AddTo(parser);
-    parser.AddExample("--cases=9 --most-servers=16 --bytes=16MiB",
-                      "one small case of each kind");
+    parser.AddExample("--cases=9 --most-servers=16 --bytes=16MiB", "one small case of each kind");
     parser.AddExample("--kinds=noise --runs=plan,replan --cases=100 --most-servers=20",
                       "does noise make anybody plan anew?");
     if (!parser.Parse(argc, argv))

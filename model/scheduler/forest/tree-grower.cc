@@ -166,9 +166,8 @@ TreeGrower::Begin(const std::vector<NodeId>& roots)
     for (DirectedLinkId link = 0; link < m_prices.size(); ++link)
     {
         const double price = std::exp(STEEPNESS * (std::min(GetLoad(link), most) - most));
-        m_prices[link] = m_capacities[link] > 0
-                             ? std::max(LEAST_PRICE, price) / m_capacities[link]
-                             : HUGE_VAL;
+        m_prices[link] =
+            m_capacities[link] > 0 ? std::max(LEAST_PRICE, price) / m_capacities[link] : HUGE_VAL;
     }
     std::fill(m_isJoined.begin(), m_isJoined.end(), false);
     for (const NodeId root : roots)

@@ -140,9 +140,8 @@ LiveForest::FindTouched(const AllReduceState& state) const
         isTouched[chunk] = state.IsFinal(chunk);
         for (NodeId server = 0; server < m_nServers; ++server)
         {
-            isTouched[chunk] =
-                isTouched[chunk] ||
-                (own.Test(server, chunk) && !state.GetPartials().Test(server, chunk));
+            isTouched[chunk] = isTouched[chunk] || (own.Test(server, chunk) &&
+                                                    !state.GetPartials().Test(server, chunk));
         }
     }
     return isTouched;
@@ -303,8 +302,7 @@ LiveForest::NotifyArrived(const LiveView& view, const Workload& transfer)
     --m_nUp[chunk];
     UpdateReducing(chunk);
     const LiveTasks::Id next = m_tasks.GetId(UP, chunk, target);
-    if (--GetNPending(chunk, target) == 0 &&
-        m_tasks.GetStatus(next) == LiveTasks::Status::WAITING)
+    if (--GetNPending(chunk, target) == 0 && m_tasks.GetStatus(next) == LiveTasks::Status::WAITING)
     {
         m_tasks.SetReady(next);
     }
@@ -409,8 +407,8 @@ LiveForest::GrowRemainder(const LiveView& view, ChunkId chunk, NodeId hub)
         AddTasks(chunk, UP);
         const bool areJoined = AreJoined(givers);
         trees.isWhole = hub == root && areJoined;
-        isBlocked = isBlocked || (!areJoined &&
-                                  std::count(sendsPart.begin(), sendsPart.end(), true) > 0);
+        isBlocked =
+            isBlocked || (!areJoined && std::count(sendsPart.begin(), sendsPart.end(), true) > 0);
     }
     trees.isBlocked = isBlocked;
     trees.isWhole = trees.isWhole && !isBlocked;

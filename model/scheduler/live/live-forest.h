@@ -23,9 +23,9 @@ namespace ns3::allreduce
  *
  * @brief The flow-trees that chunks take while a collective runs, and what of them can be sent.
  *
- * A chunk gets its tree when it begins, by the rates that are believed then and by what links still have to carry
- * (see PackForest). A chunk that has begun gets a new tree for what is left of it if a link of the
- * old one has become slow, or if it does not reach everybody.
+ * A chunk gets its tree when it begins, by the rates that are believed then and by what links still
+ * have to carry (see PackForest). A chunk that has begun gets a new tree for what is left of it if
+ * a link of the old one has become slow, or if it does not reach everybody.
  *
  * Chunks begin one after another and have a position in this order. A task is as urgent as its
  * chunk's position and its depth in the tree say: reduces are due a lag for each level before the
@@ -132,24 +132,24 @@ class LiveForest
     const Topology& m_topology;
     const uint32_t m_nServers;
     const uint32_t m_nChunks;
-    const double m_unitBps;               //!< see FindUnitRate
-    PathTable m_paths;                    //!< of all tasks
-    TreeGrower m_grower;                  //!< knows what links have to carry
-    LiveTasks m_tasks;                    //!< what is left of the trees
-    std::vector<Trees> m_trees;           //!< by chunk
-    std::vector<uint32_t> m_nPending;     //!< by chunk, server: reduces that come to it
-    std::vector<uint32_t> m_nUp;          //!< by chunk: reduces that have not arrived
-    std::vector<ChunkId> m_order;         //!< in which chunks begin
-    std::size_t m_next{0};                //!< of m_order: the next that begins
-    uint32_t m_nBegun{0};                 //!< chunks that have begun
-    uint32_t m_nReducing{0};              //!< chunks of which partial sums have to move
-    bool m_hasNewLinks{false};            //!< some that could not be used now can
-    std::vector<uint64_t> m_bps;          //!< by directed link: rates that trees are for
+    const double m_unitBps;                //!< see FindUnitRate
+    PathTable m_paths;                     //!< of all tasks
+    TreeGrower m_grower;                   //!< knows what links have to carry
+    LiveTasks m_tasks;                     //!< what is left of the trees
+    std::vector<Trees> m_trees;            //!< by chunk
+    std::vector<uint32_t> m_nPending;      //!< by chunk, server: reduces that come to it
+    std::vector<uint32_t> m_nUp;           //!< by chunk: reduces that have not arrived
+    std::vector<ChunkId> m_order;          //!< in which chunks begin
+    std::size_t m_next{0};                 //!< of m_order: the next that begins
+    uint32_t m_nBegun{0};                  //!< chunks that have begun
+    uint32_t m_nReducing{0};               //!< chunks of which partial sums have to move
+    bool m_hasNewLinks{false};             //!< some that could not be used now can
+    std::vector<uint64_t> m_bps;           //!< by directed link: rates that trees are for
     std::vector<LiveTasks::Id> m_underWay; //!< in no order
-    std::vector<PathId> m_toParent;       //!< by server: the tree that was grown last
-    std::vector<uint32_t> m_depth;        //!< by server: in that tree
-    std::vector<bool> m_isSlower;         //!< by directed link: since trees were grown
-    float m_lag{4};                       //!< positions for each level of a tree
+    std::vector<PathId> m_toParent;        //!< by server: the tree that was grown last
+    std::vector<uint32_t> m_depth;         //!< by server: in that tree
+    std::vector<bool> m_isSlower;          //!< by directed link: since trees were grown
+    float m_lag{4};                        //!< positions for each level of a tree
 };
 
 } // namespace ns3::allreduce

@@ -128,8 +128,7 @@ class LiveScheduler : public PlannedScheduler
         const LiveTasks& tasks = m_forest->GetTasks();
         ChosenTransfer transfer;
         transfer.chunk = tasks.GetChunk(id);
-        transfer.kind =
-            tasks.GetHalf(id) == UP ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST;
+        transfer.kind = tasks.GetHalf(id) == UP ? WorkloadKind::REDUCE : WorkloadKind::BROADCAST;
         m_forest->GetPaths().GetNodes(tasks.GetPath(id), transfer.path);
         return transfer;
     }

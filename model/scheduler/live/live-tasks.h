@@ -113,9 +113,9 @@ class LiveTasks
   private:
     struct Task
     {
-        PathId path{NO_PATH};          //!< from sender to receiver
-        float urgency{0};              //!< less is more urgent
-        Status status{Status::NONE};   //!< how far it has come
+        PathId path{NO_PATH};        //!< from sender to receiver
+        float urgency{0};            //!< less is more urgent
+        Status status{Status::NONE}; //!< how far it has come
     };
 
     void Dequeue(Id id);
