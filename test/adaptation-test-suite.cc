@@ -389,11 +389,11 @@ class NoAdaptationTestCase : public DataCentreTestCase
 class LateServersTestCase : public DataCentreTestCase
 {
   public:
-    /// @param lates how late, in nanoseconds
-    explicit LateServersTestCase(std::vector<int64_t> lates)
+    /// @param lateOnes how late, in nanoseconds
+    explicit LateServersTestCase(std::vector<int64_t> lateOnes)
         : DataCentreTestCase("a server that is ready later, with links that break meanwhile, " +
-                             std::to_string(lates.size()) + " times"),
-          m_lates(std::move(lates))
+                             std::to_string(lateOnes.size()) + " times"),
+          m_lates(std::move(lateOnes))
     {
     }
 

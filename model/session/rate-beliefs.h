@@ -132,6 +132,10 @@ class RateBeliefs
     bool IsDoubtful(DirectedLinkId link) const;
 
   private:
+    /// A link or flow that has this share of its rate is not slow: the rest may be others' traffic.
+    static constexpr double FULL_SHARE = 0.85;
+    /// A good reputation of a link is no better than this score.
+    static constexpr double LEAST_SCORE = -6;
     /// Most links that share blame by name; if there are more, doubt stays.
     static constexpr uint32_t MOST_PARTNERS = 7;
 
