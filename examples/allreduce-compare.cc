@@ -69,6 +69,7 @@ CheckOptions(const Options& options)
 {
     options.run.Check();
     options.run.CheckIterations();
+    options.run.CheckReport(options.report);
     CheckDetails(options.run.showLinks, "--links", options.plan.format);
     CheckSchedulers(options.plan);
 }

@@ -441,8 +441,13 @@ Run(int argc, char* argv[], OtherRanksQuiet& quiet)
     options.run.isAnimated = !options.anim.empty();
     options.run.showProgress = GetLaunchedRank() == 0;
     options.run.Check();
+    options.run.CheckReport(options.report);
     options.run.CheckAttributes(parser.GetAttributeClasses());
     const std::vector<JobOptions> jobs = ParseJobs(options.jobs, options.plan, options.run, bytes);
+    for (const JobOptions& job : jobs)
+    {
+        job.run.CheckReport(options.report);
+    }
     CheckBesideJobs(parser, jobs);
     if (jobs.empty())
     {

@@ -501,7 +501,7 @@ class GroupRefusalTestCase : public TestCase
     void DoRun() override
     {
         const Topology bcube = ParseTopology("bcube:2,1");
-        const std::set<std::string> able = {"greedy", "forest", "hrl"};
+        const std::set<std::string> able = {"forest", "greedy", "hrl", "live"};
         for (const std::string& name : GetSchedulerNames())
         {
             for (const CollectiveKind kind : KINDS)

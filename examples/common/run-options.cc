@@ -194,6 +194,16 @@ RunOptions::Check() const
 }
 
 void
+RunOptions::CheckReport(const std::string& report) const
+{
+    if (!report.empty() && GetAdaptation() == AllReduceSession::LIVE)
+    {
+        FailInput(
+            "--report: a page plays rounds, and --adapt=live has none; expected --trace-json");
+    }
+}
+
+void
 RunOptions::CheckAdaptation() const
 {
     const AllReduceSession::Adaptation adaptation = GetAdaptation();

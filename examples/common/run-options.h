@@ -142,6 +142,14 @@ struct RunOptions
     void CheckAdaptation() const;
 
     /**
+     * Refuse pages of what they cannot show.
+     *
+     * @param report where the page goes; empty: nowhere
+     * @throws InputError that names the option
+     */
+    void CheckReport(const std::string& report) const;
+
+    /**
      * Refuse what several ranks cannot do.
      *
      * @throws InputError that names the option

@@ -193,8 +193,10 @@ TellSlowLinks(const std::string& program, const nlohmann::ordered_json& row)
     std::cerr << program << ": note: --slow=" << text
               << (slow->size() > 1 ? " and others: the plan does not know that these links are slow"
                                    : ": the plan does not know that this link is slow")
-              << (isTimed ? "; --adapt=replan and --adapt=live find out"
-                          : "; with --known schedulers plan for it")
+              << (isTimed ? "" : "; with --known schedulers plan for it")
+              << (row.value("adapt", "none") == "none"
+                      ? "; --adapt=replan and --adapt=live find out"
+                      : "")
               << std::endl;
 }
 

@@ -8,6 +8,7 @@
 #include "ns3/link-capacities.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace ns3::allreduce
@@ -26,6 +27,17 @@ constexpr double MOST_LONGER_WITHOUT = 1.05;
 constexpr std::size_t MOST_USELESS = 16;
 /// The rate of a link that carries nothing.
 constexpr uint64_t NO_BPS = 1;
+
+/// Rates that fit together make small capacities. Where they do not, many transfers share each
+/// link, which fill queues as soon as one of them is slower than believed.
+/// @return about the rate, as the announced one over a power of two
+uint64_t
+RoundRate(uint64_t bps, uint64_t announcedBps)
+{
+    constexpr double TOLERANCE = 0.4; // A link that is a third faster or slower is as good.
+    const double slower = std::log2(static_cast<double>(announcedBps) / bps);
+    return announcedBps >> static_cast<uint32_t>(std::max(0.0, std::ceil(slower - TOLERANCE)));
+}
 
 double
 ComputeBandwidth(const Topology& topology,
@@ -98,6 +110,10 @@ MakeBelievedNetwork(const Topology& announced,
                     uint64_t bytes)
 {
     std::vector<Link> links = MakeWithRates(announced, believedBps).GetLinks();
+    for (LinkId link = 0; link < links.size(); ++link)
+    {
+        links[link].rateBps = RoundRate(links[link].rateBps, announced.GetLink(link).rateBps);
+    }
     std::vector<LinkId> useless = FindUseless(announced, links, collective, bytes);
     for (const LinkId link : useless)
     {

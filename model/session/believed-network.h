@@ -36,7 +36,8 @@ Topology MakeWithRates(const Topology& announced, const std::vector<uint64_t>& b
  * @ingroup allreduce
  *
  * A plan sends chunks over a slow link as over any other, and a round takes as long as there: with
- * few chunks much is lost that way. So a link that has become much slower is left out if others
+ * few chunks much is lost that way. So rates are rounded to the announced ones over powers of two,
+ * and a link that has become much slower is left out if others
  * need hardly more time without it.
  *
  * @param announced the network as announced

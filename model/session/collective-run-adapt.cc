@@ -233,7 +233,7 @@ CollectiveRun::BeginBeliefs()
         m_beliefs = std::make_unique<RateBeliefs>(announced, settings);
     }
     m_lastUse = Simulator::Now();
-    m_pause = m_chunkTime;
+    m_pause = m_settings.adapt == AllReduceSession::LIVE ? m_chunkTime : m_settling;
     m_usedVersion = 0;
     if (m_beliefs->GetBelievedBps() == m_beliefs->GetAnnouncedBps())
     {
