@@ -126,14 +126,14 @@ RateBeliefs::FindMostCarried(const Flow& flow, std::size_t i, const Sight& sight
 bool
 RateBeliefs::Blame(const Flow& flow, const Sight& sight)
 {
-    const auto canBe = [&](std::size_t i) {
+    const auto isPossible = [&](std::size_t i) {
         return FindMostCarried(flow, i, sight) < FULL_SHARE * m_links[flow.links[i]].believed;
     };
     double most = 0;
     for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
         const LinkState& link = m_links[flow.links[i]];
-        most = canBe(i) ? std::max(most, link.score + link.pending) : most;
+        most = isPossible(i) ? std::max(most, link.score + link.pending) : most;
     }
     if (most < BLAMED_SCORE)
     {
@@ -145,7 +145,8 @@ RateBeliefs::Blame(const Flow& flow, const Sight& sight)
     for (std::size_t i = 0; i < flow.links.size(); ++i)
     {
         const LinkState& link = m_links[flow.links[i]];
-        if (nBlamed < blamed.size() && canBe(i) && link.score + link.pending >= SHARED_BLAME * most)
+        if (nBlamed < blamed.size() && isPossible(i) &&
+            link.score + link.pending >= SHARED_BLAME * most)
         {
             carried[nBlamed] = FindMostCarried(flow, i, sight);
             blamed[nBlamed++] = flow.links[i];
