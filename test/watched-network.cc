@@ -188,8 +188,10 @@ void
 WatchedNetwork::Look()
 {
     const double now = m_actual.GetSeconds();
-    for (const auto& [transfer, sent] : m_sent)
+    for (const auto& entry : m_sent)
     {
+        const TransferId transfer = entry.first;
+        const auto& sent = entry.second;
         const double bits = sent.isThere ? m_actual.GetBits(sent.flow) : 0;
         const double late = m_settings.jitter();
         const double nArrived = std::floor(bits / FORMAT.GetFrameBits() - late);
