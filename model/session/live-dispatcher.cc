@@ -151,12 +151,6 @@ LiveDispatcher::NotifySurprise()
     }
 }
 
-uint32_t
-LiveDispatcher::GetNSurprises() const
-{
-    return m_nSurprises;
-}
-
 const std::vector<uint64_t>&
 LiveDispatcher::GetBelievedBps() const
 {
@@ -230,7 +224,6 @@ LiveDispatcher::NotifyScheduler()
     if (m_isSurprised)
     {
         m_isSurprised = false;
-        ++m_nSurprises;
         if (!std::exchange(m_hasAsked, true))
         {
             m_arrived.clear();

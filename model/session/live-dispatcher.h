@@ -83,9 +83,6 @@ class LiveDispatcher : public Dispatcher
     /// @param index a workload that was aborted
     void Drop(uint32_t index);
 
-    /// @return how often the scheduler has begun anew
-    uint32_t GetNSurprises() const;
-
     /// @return by directed link: the believed rate; 0 where nothing can be sent
     const std::vector<uint64_t>& GetBelievedBps() const;
 
@@ -189,7 +186,6 @@ class LiveDispatcher : public Dispatcher
     std::vector<uint32_t> m_arrived;                //!< complete, and the scheduler is to be told
     bool m_isSurprised{false};                      //!< the scheduler is to begin anew
     bool m_isHalted{true};                          //!< nothing more begins
-    uint32_t m_nSurprises{0};                       //!< see GetNSurprises
 };
 
 } // namespace ns3::allreduce

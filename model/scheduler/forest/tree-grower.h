@@ -44,12 +44,6 @@ class TreeGrower
      */
     void SetCapacities(std::vector<double> capacities);
 
-    /// A link has to carry something of a tree that was not grown here. @param link the link
-    void AddLoad(DirectedLinkId link)
-    {
-        ++m_nTrees[link];
-    }
-
     /// A link need not carry something of a tree any more. @param link the directed link
     void Unload(DirectedLinkId link)
     {
