@@ -297,6 +297,22 @@ WriteLink(const Link& link)
     return json;
 }
 
+/// Names are in messages, which have one line. @return whether it can be one
+bool
+IsName(const nlohmann::json& json)
+{
+    constexpr unsigned char DELETE = 127;
+    if (!json.is_string())
+    {
+        return false;
+    }
+    const auto& name = json.get_ref<const std::string&>();
+    return name.size() <= LONGEST_NAME &&
+           std::none_of(name.begin(), name.end(), [](unsigned char c) {
+               return c < ' ' || c == DELETE;
+           });
+}
+
 } // namespace
 
 Topology
@@ -321,14 +337,14 @@ TopologyFromJson(const nlohmann::json& json, const std::string& source)
                   ", expected \"allreduce-topology\" version 1");
     }
     const nlohmann::json name = json.value("name", nlohmann::json(source));
-    if (!name.is_string() || name.get_ref<const std::string&>().size() > LONGEST_NAME)
+    if (!IsName(name))
     {
         FailInput(source,
                   ": name is ",
                   Shorten(name),
                   ", expected text of at most ",
                   LONGEST_NAME,
-                  " characters");
+                  " characters on one line");
     }
     const uint64_t most = TopologyBuilder::MAX_SIZE;
     const auto nServers = GetWhole(GetMember(json, "servers", source), most, source + ": servers");
