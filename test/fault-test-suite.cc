@@ -255,8 +255,36 @@ class NeedsTestCase : public DataCentreTestCase
         RunOptions options = MakeOptions("raw", "barrier");
         options.control = control;
         options.faults.fail = fail;
-        const Topology topology = spec == "line" ? MakeTestLine(6) : ParseTopology(spec);
+        const Topology topology = spec == "line"   ? MakeTestLine(6)
+                                  : spec == "long" ? MakeLongDcell()
+                                                   : ParseTopology(spec);
         return RunExperiment(PlanExperiment(topology, "greedy", 100000, plan, options), options);
+    }
+
+    /// Messages are on their way for long, and data is there at once.
+    static Topology MakeLongDcell()
+    {
+        const Topology dcell = ParseTopology("dcell:3,1");
+        std::vector<Link> links = dcell.GetLinks();
+        for (Link& link : links)
+        {
+            link.rateBps = 3'500'000'000'000;
+            link.delayNs = 4'786'301;
+        }
+        return dcell.WithLinks(dcell.GetName(), std::move(links));
+    }
+
+    /// A server that nobody needed, and that had been cut off, is a relay when it is back.
+    void TestReturning()
+    {
+        GroupOptions broadcast;
+        broadcast.collective = "broadcast";
+        broadcast.servers = "7,8,9,10";
+        const auto result = Run("long",
+                                broadcast,
+                                {"11-15@67216201ns,117884920ns", "8-11@43909407ns,102189472ns"},
+                                "packets");
+        NS_TEST_EXPECT_MSG_EQ(result.failure, "", "it comes together with the others again");
     }
 
     void TestGroups()
@@ -349,6 +377,7 @@ class NeedsTestCase : public DataCentreTestCase
         TestRoot();
         TestWaiting();
         TestReplans();
+        TestReturning();
     }
 };
 

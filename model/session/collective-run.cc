@@ -428,6 +428,12 @@ CollectiveRun::NotifyLinkChanged(LinkId link, bool isUp)
     {
         AbortFlowsOver(link);
         m_control.DropMessagesOver(link);
+    }
+    // Rounds to come may need servers that were cut off when the barrier was planned.
+    const bool lacksSomebody =
+        m_settings.usesMessages && m_settings.hasBarriers && !m_control.GetBarrier().HasEverybody();
+    if (!isUp || lacksSomebody)
+    {
         m_control.Halt();
         m_dispatcher->Halt();
         CompleteArrived();

@@ -98,6 +98,14 @@ TokenBarrier::FindRoom(const Topology& topology, NodeId top) const
     return hosts[i];
 }
 
+bool
+TokenBarrier::HasEverybody() const
+{
+    return std::all_of(m_members.begin(), m_members.end(), [](const Member& member) {
+        return member.takesPart;
+    });
+}
+
 NodeId
 TokenBarrier::GetRoot() const
 {

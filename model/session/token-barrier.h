@@ -64,6 +64,9 @@ class TokenBarrier
      */
     void PlanTree(const Topology& topology, const std::vector<bool>& isUp, NodeId server);
 
+    /// @return whether all servers take part; those that were cut off do not
+    bool HasEverybody() const;
+
     /// @return the server at the top of the tree
     NodeId GetRoot() const;
 
