@@ -243,24 +243,26 @@ ExperimentSession::CollectDownLinks()
     }
 }
 
-/// Add the known ideal of one of the AllReduces to their mean.
-/// @param changes of rates since it began
+/// Add the known ideal of one of the AllReduces to their mean, which of equal ones is the same.
+/// @param number of the AllReduce, from 1 @param changes of rates since it began
 void
-ExperimentSession::AddKnownIdeal(const std::vector<RateChange>& changes)
+ExperimentSession::AddKnownIdeal(uint32_t number, const std::vector<RateChange>& changes)
 {
+    const auto addToMean = [number](double& mean, double value) {
+        mean += (value - mean) / number;
+    };
     const Topology& topology = m_network->GetTopology();
     const Collective& collective = m_experiment.plan.GetCollective();
     const uint64_t bytes = GetTotalBytes(m_experiment.bytes);
     const IdealTime ideal = ComputeKnownIdealTime(topology, collective, bytes, changes);
     m_result.knownBottleneck = ideal.GetReason();
-    m_result.knownIdealSeconds += ideal.seconds / m_begins.size();
+    addToMean(m_result.knownIdealSeconds, ideal.seconds);
     // When a rate changes, the packet that is being sent keeps the rate with which it began.
     const uint64_t gained = m_settings.frame * changes.size();
     if (collective.IsOfAll() && gained < bytes)
     {
-        m_leastSeconds +=
-            ComputeKnownIdealTime(topology, collective, bytes - gained, changes).seconds /
-            m_begins.size();
+        addToMean(m_leastSeconds,
+                  ComputeKnownIdealTime(topology, collective, bytes - gained, changes).seconds);
     }
 }
 
@@ -282,9 +284,9 @@ ExperimentSession::FindKnownIdeal(Surprises surprises)
     }
     try
     {
-        for (const Time& begin : m_begins)
+        for (uint32_t i = 0; i < m_begins.size(); ++i)
         {
-            AddKnownIdeal(ListCapacityChanges(topology, surprises, begin));
+            AddKnownIdeal(i + 1, ListCapacityChanges(topology, surprises, m_begins[i]));
         }
     }
     catch (const InputError& error)

@@ -94,7 +94,7 @@ class ExperimentSession
     double PredictOn(const Topology& topology, uint64_t bytes) const;
     void CollectDownLinks();
     void FindKnownIdeal(Surprises surprises);
-    void AddKnownIdeal(const std::vector<RateChange>& changes);
+    void AddKnownIdeal(uint32_t number, const std::vector<RateChange>& changes);
     void CheckBound(double seconds, const std::string& what);
     void CheckDuration();
     Time GetAllReady() const;

@@ -311,6 +311,9 @@ class SlowAgainTestCase : public DataCentreTestCase
             const ExperimentResult result = run.Run(adapt);
             NS_TEST_EXPECT_MSG_EQ(result.failure, "", "adapt " << adapt);
             NS_TEST_EXPECT_MSG_LT(result.measuredSeconds, 1.1 * once, "adapt " << adapt);
+            NS_TEST_EXPECT_MSG_EQ(result.knownIdealSeconds,
+                                  result.idealSeconds,
+                                  "nothing changes, so that there is nothing else to know");
         }
     }
 };

@@ -269,8 +269,9 @@ class CollectiveRun
     uint64_t m_bytesGivenUp{0};          //!< see GetBytesGivenUp
 
     // What is believed of the network
-    std::optional<Topology> m_announced;               //!< see SetAnnounced
-    std::shared_ptr<const BelievedNetwork> m_believed; //!< planned for now; none: the announced one
+    std::optional<Topology> m_announced; //!< see SetAnnounced
+    std::shared_ptr<const BelievedNetwork>
+        m_believed;                         //!< that the plan is for; none: the announced one
     bool m_isReplanDue{false};              //!< the plan is for rates that are not believed
     std::unique_ptr<RateBeliefs> m_beliefs; //!< rates as flows show them
     uint64_t m_usedVersion{0};              //!< of the beliefs that are acted on

@@ -92,9 +92,10 @@ struct Options
             CheckIsIn(run, RUNS, "--runs");
         }
         constexpr uint32_t FEWEST = 8;
-        if (mostServers < FEWEST)
+        constexpr uint32_t MOST = 64;
+        if (mostServers < FEWEST || mostServers > MOST)
         {
-            FailInput("--most-servers=", mostServers, ": expected ", FEWEST, " or more");
+            FailInput("--most-servers=", mostServers, ": expected ", FEWEST, " to ", MOST);
         }
         if (nCases == 0)
         {
